@@ -3,7 +3,7 @@
 //! The guard's log is the record of truth; what DevTools reported only says who did it. A request that only DevTools saw (because the browser refused it
 //! by itself) counts as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,7 @@ fn is_network(url: &url::Url) -> bool {
 
 /// All violations, in order of `seq`; each kind, URL and owner once for each viewport.
 pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
+    let told = Told::of(events);
     let mut found = Vec::new();
     let mut known = BTreeSet::new();
     let mut add = |event: &Event, kind, url: &str, owner| {
@@ -88,27 +89,19 @@ pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
     for event in events {
         match &event.what {
             Happening::Guard(g) if g.disposition == Disposition::Refused && !g.listener.is_global() => {
-                match owner_of(events, event, g.kind, &g.url) {
-                    Some(Owner::Browser) => {}
-                    Some(owner) => add(event, ViolationKind::BlockedRequest, &shown(events, event, g.kind, &g.url), owner),
-                    None if is_noise(events, event, &g.url) => {}
+                match told.request(event.viewport.as_deref(), g.kind, &g.url) {
+                    Some(r) if r.owner == Owner::Browser => {}
+                    // DevTools knows the path behind a tunnel, the guard only host and port.
+                    Some(r) => add(event, ViolationKind::BlockedRequest, r.url.raw(), r.owner),
+                    None if told.is_noise(event.viewport.as_deref(), &g.url) => {}
                     None => add(event, ViolationKind::UnattributedRequest, &g.url, Owner::Nobody),
                 }
             }
-            Happening::Request(r) if r.owner != Owner::Browser => {
-                if let Ok(url) = url::Url::parse(r.url.raw())
-                    && is_network(&url)
-                    && !is_allowed(&url, plan)
-                    && !is_expected_refusal(&url, plan)
-                {
-                    add(event, ViolationKind::BlockedRequest, r.url.raw(), r.owner);
-                }
+            Happening::Request(r) if r.owner != Owner::Browser && is_off(r.url.raw(), plan, true) => {
+                add(event, ViolationKind::BlockedRequest, r.url.raw(), r.owner);
             }
-            Happening::Navigation(n) if n.main => {
-                let off = url::Url::parse(n.url.raw()).is_ok_and(|u| is_network(&u) && !is_allowed(&u, plan));
-                if off {
-                    add(event, ViolationKind::OriginViolation, n.url.raw(), n.owner);
-                }
+            Happening::Navigation(n) if n.main && is_off(n.url.raw(), plan, false) => {
+                add(event, ViolationKind::OriginViolation, n.url.raw(), n.owner);
             }
             _ => {}
         }
@@ -116,63 +109,80 @@ pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
     found
 }
 
-/// The request that DevTools reported for a record of the guard.
-fn request_of<'a>(events: &'a [Event], at: &Event, kind: GuardKind, url: &str) -> Option<&'a RequestFact> {
-    let requests = events.iter().filter(|e| e.viewport == at.viewport).filter_map(|e| match &e.what {
-        Happening::Request(r) => Some(r),
+/// Whether a URL goes over a network to where the contract does not name.
+fn is_off(url: &str, plan: &Plan, refusals: bool) -> bool {
+    url::Url::parse(url)
+        .is_ok_and(|u| is_network(&u) && !is_allowed(&u, plan) && !(refusals && is_expected_refusal(&u, plan)))
+}
+
+/// Whether the page left the origins that the contract names, in one viewport, before `seq`.
+pub fn left_origin<'a>(plan: &Plan, events: &'a [Event], viewport: &str, seq: u64) -> Option<&'a Untrusted> {
+    events.iter().filter(|e| e.seq < seq && e.viewport.as_deref() == Some(viewport)).find_map(|e| match &e.what {
+        Happening::Navigation(n) if n.main && is_off(n.url.raw(), plan, false) => Some(&n.url),
         _ => None,
-    });
-    let same = |r: &&RequestFact| match kind {
-        GuardKind::Tunnel | GuardKind::Websocket => same_authority(r.url.raw(), url),
-        GuardKind::Request | GuardKind::Malformed => same_url(r.url.raw(), url),
-    };
-    requests.into_iter().find(same)
+    })
 }
 
-fn owner_of(events: &[Event], at: &Event, kind: GuardKind, url: &str) -> Option<Owner> {
-    request_of(events, at, kind, url).map(|r| r.owner)
+/// What DevTools told of requests, by where they went.
+struct Told<'a> {
+    by_url: HashMap<(Option<&'a str>, String), &'a RequestFact>,
+    by_authority: HashMap<(Option<&'a str>, String), &'a RequestFact>,
+    documents: BTreeSet<(Option<&'a str>, String)>,
 }
 
-/// The URL to show: DevTools knows the path behind a tunnel, the guard only host and port.
-fn shown(events: &[Event], at: &Event, kind: GuardKind, url: &str) -> String {
-    request_of(events, at, kind, url).map_or_else(|| url.to_owned(), |r| r.url.raw().to_owned())
-}
-
-fn same_url(told: &str, guarded: &str) -> bool {
-    let plain = |text: &str| {
-        url::Url::parse(text).map_or_else(
-            |_| text.to_owned(),
-            |mut u| {
-                u.set_fragment(None);
-                if u.scheme() == "ws" {
-                    let _ = u.set_scheme("http");
+impl<'a> Told<'a> {
+    fn of(events: &'a [Event]) -> Self {
+        let mut told = Self { by_url: HashMap::new(), by_authority: HashMap::new(), documents: BTreeSet::new() };
+        for event in events {
+            let viewport = event.viewport.as_deref();
+            match &event.what {
+                Happening::Request(r) => {
+                    told.by_url.entry((viewport, plain_url(r.url.raw()))).or_insert(r);
+                    if let Some(authority) = authority(r.url.raw()) {
+                        told.by_authority.entry((viewport, authority)).or_insert(r);
+                    }
                 }
-                u.into()
-            },
-        )
-    };
-    plain(told) == plain(guarded)
-}
-
-fn same_authority(told: &str, guarded: &str) -> bool {
-    let authority = |text: &str| {
-        let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}/") };
-        url::Url::parse(&text).ok().map(|u| {
-            let default = if text.starts_with("http://") && !guarded.contains("://") { u.port() } else { u.port_or_known_default() };
-            (u.host_str().map(str::to_owned), default.or_else(|| u.port_or_known_default()))
-        })
-    };
-    authority(told).is_some() && authority(told) == authority(guarded)
-}
-
-/// The browser's own request for the icon of a document that was refused.
-fn is_noise(events: &[Event], at: &Event, url: &str) -> bool {
-    let Ok(icon) = url::Url::parse(url) else { return false };
-    icon.path() == "/favicon.ico"
-        && events.iter().filter(|e| e.viewport == at.viewport).any(|e| match &e.what {
-            Happening::Navigation(n) => {
-                n.main && url::Url::parse(n.url.raw()).is_ok_and(|u| u.origin() == icon.origin())
+                Happening::Navigation(n) if n.main => {
+                    told.documents.extend(authority(n.url.raw()).map(|a| (viewport, a)));
+                }
+                _ => {}
             }
-            _ => false,
-        })
+        }
+        told
+    }
+
+    /// The request that DevTools reported for a record of the guard.
+    fn request(&self, viewport: Option<&str>, kind: GuardKind, url: &str) -> Option<&'a RequestFact> {
+        match kind {
+            GuardKind::Tunnel | GuardKind::Websocket => self.by_authority.get(&(viewport, authority(url)?)).copied(),
+            GuardKind::Request | GuardKind::Malformed => self.by_url.get(&(viewport, plain_url(url))).copied(),
+        }
+    }
+
+    /// The browser's own request for the icon of a document that was refused.
+    fn is_noise(&self, viewport: Option<&str>, url: &str) -> bool {
+        url::Url::parse(url).is_ok_and(|u| u.path() == "/favicon.ico")
+            && authority(url).is_some_and(|a| self.documents.contains(&(viewport, a)))
+    }
+}
+
+/// A URL without its fragment, a WebSocket's as the guard sees it.
+fn plain_url(text: &str) -> String {
+    let text = text.strip_prefix("ws://").map_or_else(|| text.to_owned(), |rest| format!("http://{rest}"));
+    match url::Url::parse(&text) {
+        Ok(mut url) => {
+            url.set_fragment(None);
+            url.into()
+        }
+        Err(_) => text,
+    }
+}
+
+/// `host:port` of a URL, or of the `host:port` of a tunnel.
+fn authority(text: &str) -> Option<String> {
+    if !text.contains("://") {
+        return url::Url::parse(&format!("ftp://{text}/")).ok().map(|_| text.to_lowercase());
+    }
+    let url = url::Url::parse(text).ok()?;
+    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }

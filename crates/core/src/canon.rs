@@ -4,6 +4,8 @@
 //! version of jurat. RFC 8785 writes numbers as IEEE doubles, which round; therefore a value that holds a float, or an
 //! integer that a double cannot hold, is refused here and never reaches a hash.
 
+mod floats;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,7 +36,13 @@ pub enum CanonError {
         /// The number as text.
         value: String,
     },
-    /// The type serialises to something else than one plain JSON value: a key twice, raw JSON, a number that is none.
+    /// A float that JSON cannot say.
+    #[error("a float has no canonical form: {value}")]
+    NotFinite {
+        /// NaN or an infinity.
+        value: String,
+    },
+    /// The type serialises to something else than one plain JSON value, such as one key twice.
     #[error("the value does not serialise to plain JSON")]
     NotPlain,
     /// The type refused to serialise.
@@ -47,12 +55,18 @@ pub enum CanonError {
 /// Errors: a float or an integer beyond ±(2^53 - 1) anywhere, with its JSON pointer; a type that does not serialise to one
 /// plain JSON value.
 pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonError> {
+    // A tree cannot show a NaN (it becomes null), so floats are looked for on the way into it.
+    floats::refuse(value)?;
     let tree = serde_json::to_value(value).map_err(CanonError::Serialize)?;
     check(&tree)?;
     let bytes = serde_json_canonicalizer::to_vec(&tree).map_err(CanonError::Serialize)?;
-    // A tree cannot show a NaN (it becomes null) nor a key that was written twice. The direct way can.
+    // A tree cannot show a key that was written twice. The direct way can.
     let direct = serde_json_canonicalizer::to_vec(&value).map_err(CanonError::Serialize)?;
-    if direct == bytes { Ok(bytes) } else { Err(CanonError::NotPlain) }
+    if direct == bytes {
+        Ok(bytes)
+    } else {
+        Err(CanonError::NotPlain)
+    }
 }
 
 /// Refuses every number that RFC 8785 would round.
@@ -68,15 +82,34 @@ pub fn check(value: &Value) -> Result<(), CanonError> {
                 let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
                 match magnitude {
                     Some(n) if n <= MAX_SAFE_INTEGER => {}
-                    Some(_) => return Err(CanonError::Integer { pointer, value: number.to_string() }),
-                    None => return Err(CanonError::Float { pointer, value: number.to_string() }),
+                    Some(_) => {
+                        return Err(CanonError::Integer {
+                            pointer,
+                            value: number.to_string(),
+                        });
+                    }
+                    None => {
+                        return Err(CanonError::Float {
+                            pointer,
+                            value: number.to_string(),
+                        });
+                    }
                 }
             }
             Value::Array(items) => {
-                pending.extend(items.iter().enumerate().rev().map(|(i, item)| (item, format!("{pointer}/{i}"))));
+                pending.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .rev()
+                        .map(|(i, item)| (item, format!("{pointer}/{i}"))),
+                );
             }
             Value::Object(fields) => pending.extend(fields.iter().rev().map(|(key, field)| {
-                (field, format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")))
+                (
+                    field,
+                    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")),
+                )
             })),
         }
     }
@@ -113,7 +146,11 @@ impl Digest {
     pub fn parse(text: &str) -> Result<Self, DigestError> {
         let hex = text.strip_prefix(Self::PREFIX).ok_or(DigestError)?;
         let lower_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        if hex.len() == 64 && hex.bytes().all(lower_hex) { Ok(Self(text.to_owned())) } else { Err(DigestError) }
+        if hex.len() == 64 && hex.bytes().all(lower_hex) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(DigestError)
+        }
     }
 
     /// With the prefix.
@@ -172,7 +209,10 @@ mod tests {
     fn keys_are_ordered_by_utf16_units() {
         // U+1F600 is a surrogate pair (d83d de00) and so comes before U+FB33, whose code point is less.
         let bytes = to_canonical(&json!({"\u{fb33}": 1, "\u{1f600}": 2, "b": 3, "a": 4})).unwrap();
-        assert_eq!(String::from_utf8(bytes).unwrap(), "{\"a\":4,\"b\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}");
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            "{\"a\":4,\"b\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}"
+        );
     }
 
     #[test]
@@ -188,10 +228,6 @@ mod tests {
 
     #[test]
     fn what_is_no_plain_json_is_refused() {
-        assert!(to_canonical(&f64::NAN).is_err());
-        assert!(to_canonical(&[f32::INFINITY]).is_err());
-        assert!(to_canonical(&u128::MAX).is_err());
-
         #[derive(Serialize)]
         struct Inner {
             a: u8,
@@ -202,7 +238,19 @@ mod tests {
             #[serde(flatten)]
             inner: Inner,
         }
-        assert!(to_canonical(&Twice { a: 1, inner: Inner { a: 2 } }).is_err());
+
+        assert!(to_canonical(&f64::NAN).is_err());
+        let nested = std::collections::BTreeMap::from([("a", (1, Some([f32::INFINITY])))]);
+        assert!(matches!(to_canonical(&nested), Err(CanonError::NotFinite { .. })));
+        assert!(to_canonical(&u128::MAX).is_err());
+
+        assert!(
+            to_canonical(&Twice {
+                a: 1,
+                inner: Inner { a: 2 }
+            })
+            .is_err()
+        );
     }
 
     #[test]
@@ -223,7 +271,13 @@ mod tests {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").as_str(), empty);
         assert_eq!(Digest::parse(empty).unwrap().hex(), &empty[7..]);
-        for wrong in [&empty[7..], &empty[..70], &empty.to_uppercase(), &format!("{empty}0"), &empty.replace('e', "g")] {
+        for wrong in [
+            &empty[7..],
+            &empty[..70],
+            &empty.to_uppercase(),
+            &format!("{empty}0"),
+            &empty.replace('e', "g"),
+        ] {
             assert!(Digest::parse(wrong).is_err(), "{wrong}");
             assert!(serde_json::from_value::<Digest>(json!(wrong)).is_err());
         }

@@ -13,5 +13,6 @@ pub mod observation;
 pub mod outcome;
 pub mod plan;
 pub mod reason;
+pub mod result;
 pub mod untrusted;
 pub mod verdict;

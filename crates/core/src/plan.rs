@@ -85,6 +85,8 @@ pub struct PlannedCriterion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
+    /// The opening of `url`, when the first step does not navigate.
+    Open,
     /// `steps[i]`.
     Step(u32),
     /// `expect[i]`.
@@ -150,6 +152,9 @@ impl Plan {
     }
 }
 
+/// The id of the criterion that opens the page.
+pub const OPEN_ID: &str = "target-open";
+
 /// The canonical origin of an http or https URL.
 pub fn origin_of(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
@@ -159,6 +164,12 @@ pub fn origin_of(url: &str) -> Option<String> {
 /// The criteria of a contract, in order.
 pub fn criteria(contract: &Contract) -> Vec<PlannedCriterion> {
     let mut actions = 0;
+    let mut all = Vec::new();
+    if !matches!(contract.steps.first().map(|s| &s.action), Some(Action::Navigate(_))) {
+        actions = 1;
+        let source = Source::Open;
+        all.push(PlannedCriterion { id: OPEN_ID.into(), kind: "navigate".into(), source, after_action: actions });
+    }
     let steps = contract.steps.iter().zip(0u32..).map(|(step, i)| {
         if !matches!(step.action, Action::Wait(_) | Action::Expect(_)) {
             actions += 1;
@@ -170,7 +181,7 @@ pub fn criteria(contract: &Contract) -> Vec<PlannedCriterion> {
             after_action: actions,
         }
     });
-    let mut all: Vec<_> = steps.collect();
+    all.extend(steps);
     all.extend(contract.expect.iter().zip(0u32..).map(|(e, i)| PlannedCriterion {
         id: e.id.clone().unwrap_or_else(|| format!("expect-{}", i + 1)),
         kind: e.expectation.name().into(),

@@ -3,6 +3,8 @@
 //! It has no `Display`: whoever shows it must choose how. [`Untrusted::escaped`] is safe on a terminal; HTML renderers
 //! escape [`Untrusted::raw`] themselves.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 /// Text from outside, kept as it was seen.
@@ -62,7 +64,9 @@ pub fn escape(text: &str, max: usize) -> String {
         match c {
             '\n' => out.push('⏎'),
             '\t' => out.push(' '),
-            c if c.is_control() || is_format(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c if c.is_control() || is_format(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
             c => out.push(c),
         }
     }

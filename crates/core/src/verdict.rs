@@ -121,7 +121,7 @@ fn viewport_results(contract: &Contract, plan: &Plan, record: &Record, viewport:
         {
             outcome = bar;
         }
-        if matches!(criterion.source, Source::Step(_)) && outcome_stops(&outcome) {
+        if matches!(criterion.source, Source::Open | Source::Step(_)) && outcome_stops(&outcome) {
             stopped = true;
         }
         results.push(result(criterion, viewport, outcome, expected));
@@ -137,7 +137,8 @@ fn outcome_stops(outcome: &Outcome) -> bool {
     }
 }
 
-fn is_bar(reason: &Reason) -> bool {
+/// Whether a reason only bars a pass: the session goes on, and the steps after it count.
+pub fn is_bar(reason: &Reason) -> bool {
     matches!(
         (reason.class, reason.detail),
         (ReasonClass::ConfinementInsufficient | ReasonClass::CanaryHit | ReasonClass::LeftoverProcesses, _)
@@ -160,12 +161,9 @@ pub fn outcome_of(
     if let Some((_, unseen)) = facts.unseen {
         return Outcome::Not { reason: reason_of(unseen), cites: cites(), seen: unseen.detail.clone().unwrap_or_default() };
     }
-    let left = boundary::violations(plan, &record.events).into_iter().find(|v| {
-        v.kind == ViolationKind::OriginViolation
-            && v.viewport.as_deref() == Some(viewport)
-            && observed.last().is_some_and(|o| v.seq < o.seq)
-    });
+    let left = observed.last().and_then(|o| boundary::left_origin(plan, &record.events, viewport, o.seq));
     let decision = match criterion.source {
+        Source::Open => action::opened(&facts),
         Source::Step(i) => match contract.steps.get(i as usize) {
             Some(step) => match &step.action {
                 Action::Wait(e) | Action::Expect(e) => {
@@ -191,9 +189,9 @@ pub fn outcome_of(
             }
         },
     };
-    if let Some(violation) = left {
+    if let Some(url) = left {
         let reason = Reason::new(ReasonClass::BoundaryViolation, ReasonDetail::OriginViolation);
-        return Outcome::Not { reason, cites: cites(), seen: Untrusted::new(format!("the page is at {}", violation.url.raw())) };
+        return Outcome::Not { reason, cites: cites(), seen: Untrusted::new(format!("the page is at {}", url.raw())) };
     }
     match decision {
         Decision::Met => match Pass::proven(observed, criterion.after_action) {
@@ -225,6 +223,7 @@ pub fn reason_of(unseen: &NotObserved) -> Reason {
 /// What was expected, for people.
 pub fn expected_of(contract: &Contract, criterion: &PlannedCriterion) -> String {
     match criterion.source {
+        Source::Open => "open the page".into(),
         Source::Step(i) => contract.steps.get(i as usize).map_or_else(String::new, |step| match &step.action {
             Action::Wait(e) | Action::Expect(e) => e.to_string(),
             Action::Navigate(path) => format!("navigate to {path}"),
@@ -349,3 +348,7 @@ fn processes_left(events: &[Event]) -> Option<u32> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -1,2 +1,7 @@
-//! placeholder
-fn main() {}
+//! The `jurat` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    jurat::cli::main()
+}

@@ -1,1 +1,7 @@
-//! placeholder
+//! Fixtures of the project's own tests: the conformance cases, the site that serves their pages, and peers that misbehave.
+//!
+//! Development only; nothing here is shipped, and nothing here knows the engine.
+
+pub mod case;
+pub mod peer;
+pub mod site;

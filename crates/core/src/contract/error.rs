@@ -54,7 +54,11 @@ impl ContractErrors {
     ///
     /// Control characters of the contract are replaced, so that the text can go to a terminal.
     pub fn render<'a>(&'a self, file: &'a str, text: &'a str) -> impl fmt::Display + 'a {
-        Rendered { errors: self, file, text }
+        Rendered {
+            errors: self,
+            file,
+            text,
+        }
     }
 }
 
@@ -114,16 +118,31 @@ fn window(line: &str, column: usize) -> (String, usize) {
     }
     let start = column.saturating_sub(WIDTH / 2);
     let shown: String = characters.iter().skip(start).take(WIDTH).collect();
-    if start == 0 { (shown, column) } else { (format!("…{shown}"), column - start + 1) }
+    if start == 0 {
+        (shown, column)
+    } else {
+        (format!("…{shown}"), column - start + 1)
+    }
 }
 
 /// One character for one, so that the caret stays where it belongs.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c == '\t' { ' ' } else if unprintable(c) { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| {
+            if c == '\t' {
+                ' '
+            } else if unprintable(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 fn unprintable(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

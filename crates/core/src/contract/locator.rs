@@ -114,8 +114,12 @@ impl fmt::Display for Locator {
         }
         match self.within.as_deref() {
             Some(Within::Element(l)) => write!(f, " within {l}"),
-            Some(Within::Frame { frame: FrameChoice::Named(n) }) => write!(f, " within frame {n:?}"),
-            Some(Within::Frame { frame: FrameChoice::Element(l) }) => write!(f, " within frame {l}"),
+            Some(Within::Frame {
+                frame: FrameChoice::Named(n),
+            }) => write!(f, " within frame {n:?}"),
+            Some(Within::Frame {
+                frame: FrameChoice::Element(l),
+            }) => write!(f, " within frame {l}"),
             None => Ok(()),
         }
     }

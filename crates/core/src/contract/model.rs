@@ -125,7 +125,13 @@ pub struct Viewport {
 impl Viewport {
     /// The default viewport, `desktop=1440x900`.
     pub fn desktop() -> Self {
-        Self { name: "desktop".into(), width: 1440, height: 900, mobile: None, scale: 1 }
+        Self {
+            name: "desktop".into(),
+            width: 1440,
+            height: 900,
+            mobile: None,
+            scale: 1,
+        }
     }
 
     /// Whether the page is laid out as on a phone: as written, else below 600 px of width.
@@ -510,7 +516,12 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { wall: Millis(120_000), step: Millis(10_000), judge_rounds: 3, agent_steps: 20 }
+        Self {
+            wall: Millis(120_000),
+            step: Millis(10_000),
+            judge_rounds: 3,
+            agent_steps: 20,
+        }
     }
 }
 

@@ -18,6 +18,9 @@ pub fn decide(step: &Step, facts: &Facts<'_>) -> Decision {
     if let Some(obstacle) = fact.obstacle {
         return not_possible(detail_of(obstacle), "");
     }
+    if matches!(step.action, Action::Navigate(_)) && fact.document.is_none() {
+        return Decision::missing(ReasonDetail::NoObservation, "the document was not seen");
+    }
     if let Some(document) = &fact.document {
         let decision = document_came(document);
         if decision != Decision::Met {
@@ -39,6 +42,14 @@ pub fn decide(step: &Step, facts: &Facts<'_>) -> Decision {
         return decision;
     }
     step.dialog.as_ref().and_then(|wanted| dialog(wanted, fact)).unwrap_or(Decision::Met)
+}
+
+/// What became of the opening of the page.
+pub fn opened(facts: &Facts<'_>) -> Decision {
+    match facts.action.and_then(|(_, fact)| fact.document.as_ref()) {
+        Some(document) => document_came(document),
+        None => Decision::missing(ReasonDetail::NoObservation, "nothing was recorded"),
+    }
 }
 
 fn not_possible(detail: ReasonDetail, seen: &str) -> Decision {

@@ -3,7 +3,7 @@
 //! The page's scan proposes; this decides, from the recorded texts, so that a verdict can be derived again from disk.
 //! Text is compared as Playwright does: white space folded, case-insensitive substring unless `exact`.
 
-use crate::contract::{By, Locator};
+use crate::contract::{By, Locator, pattern};
 use crate::observation::{Element, Probe};
 use crate::reason::ReasonDetail;
 use crate::untrusted::Untrusted;
@@ -32,7 +32,7 @@ pub fn fold(text: &str) -> String {
 pub fn text_matches(seen: &str, wanted: &str, locator: &Locator) -> bool {
     let seen = fold(seen);
     if locator.regex {
-        return regex::Regex::new(wanted).is_ok_and(|r| r.is_match(&seen));
+        return pattern::compile(wanted).is_ok_and(|r| r.is_match(&seen));
     }
     let wanted = fold(wanted);
     if locator.exact { seen == wanted } else { seen.to_lowercase().contains(&wanted.to_lowercase()) }
@@ -76,9 +76,9 @@ pub fn all<'a>(locator: &Locator, probe: &'a Probe) -> (Vec<&'a Element>, bool) 
     match locator.nth {
         None => (found, more),
         Some(nth) => {
-            let index = if nth < 0 { found.len() as i64 + i64::from(nth) } else { i64::from(nth) };
-            let picked = usize::try_from(index).ok().and_then(|i| found.get(i).copied());
-            (picked.into_iter().collect(), false)
+            let distance = nth.unsigned_abs() as usize;
+            let index = if nth < 0 { found.len().checked_sub(distance) } else { Some(distance) };
+            (index.and_then(|i| found.get(i).copied()).into_iter().collect(), false)
         }
     }
 }

@@ -24,6 +24,7 @@ pub struct Event {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "the large ones are the common ones")]
 pub enum Happening {
     /// The run began.
     Begun(Begun),

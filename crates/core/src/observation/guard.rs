@@ -15,6 +15,14 @@ pub const MAX_URL: usize = 2048;
 /// Longest other stored text (method, header values), in bytes.
 pub const MAX_TEXT: usize = 256;
 
+/// The response header by which an answer of the guard itself is known. An origin cannot send it through the guard.
+///
+/// Its values: `refused` (403), `malformed` (400, 408, 413, 431), [`UPSTREAM_UNREACHABLE`] and `upstream_malformed` (502).
+pub const GUARD_HEADER: &str = "x-jurat-guard";
+
+/// Value of [`GUARD_HEADER`] when nothing accepted a connection at the origin's address.
+pub const UPSTREAM_UNREACHABLE: &str = "upstream_unreachable";
+
 /// Which listener a connection came to: 0 is the browser's global one, which refuses all; `i` belongs to planned context `i`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -177,7 +185,7 @@ pub struct GuardRecord {
     pub head_us: Option<u64>,
     /// Until it ended, in microseconds from `at_us`.
     pub duration_us: u64,
-    /// It has ended. False only in the announcement of a request that is in flight, and in a record cut by the run's end.
+    /// It has ended. False only in the announcement of a request that is in flight.
     pub ended: bool,
     /// It ended before it was whole.
     #[serde(default, skip_serializing_if = "is_false")]

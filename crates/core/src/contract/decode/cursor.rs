@@ -5,13 +5,23 @@
 
 use super::nearest::nearest;
 use crate::contract::error::ContractError;
-use crate::contract::text::{Entry, Node, Position, Value};
+use crate::contract::text::{Entry, Node, Position, Value, quoted};
 
 /// What was found wrong so far.
 #[derive(Debug, Default)]
 pub(super) struct Problems(pub(super) Vec<ContractError>);
 
 impl Problems {
+    /// How much was wrong until here.
+    pub(super) fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether nothing was wrong since then.
+    pub(super) fn clean(&self, mark: usize) -> bool {
+        self.0.len() == mark
+    }
+
     pub(super) fn push(&mut self, at: Position, path: &str, message: impl Into<String>, hint: impl Into<String>) {
         let hint = hint.into();
         self.0.push(ContractError {
@@ -33,25 +43,39 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn root(node: &'a Node) -> Self {
-        Self { node, path: String::new() }
+        Self {
+            node,
+            path: String::new(),
+        }
     }
 
     /// Says what is wrong with the value here; gives `None` for the caller to return.
-    pub(super) fn wrong<T>(&self, problems: &mut Problems, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+    pub(super) fn wrong<T>(
+        &self,
+        problems: &mut Problems,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Option<T> {
         problems.push(self.node.at, &self.path, message, hint);
         None
     }
 
     fn mistyped<T>(&self, problems: &mut Problems, wanted: &str, hint: impl Into<String>) -> Option<T> {
-        self.wrong(problems, format!("{wanted} is expected, not {}", self.node.value.describe()), hint)
+        self.wrong(
+            problems,
+            format!("{wanted} is expected, not {}", self.node.value.describe()),
+            hint,
+        )
     }
 
     /// A map.
     pub(super) fn fields(&self, problems: &mut Problems, hint: &str) -> Option<Fields<'a>> {
         match &self.node.value {
-            Value::Map(entries) => {
-                Some(Fields { at: self.node.at, path: self.path.clone(), rest: entries.iter().collect() })
-            }
+            Value::Map(entries) => Some(Fields {
+                at: self.node.at,
+                path: self.path.clone(),
+                rest: entries.iter().collect(),
+            }),
             _ => self.mistyped(problems, "a map", hint),
         }
     }
@@ -60,17 +84,33 @@ impl<'a> Cursor<'a> {
     pub(super) fn items(&self, problems: &mut Problems, hint: &str) -> Option<Vec<Cursor<'a>>> {
         match &self.node.value {
             Value::List(items) => Some(
-                items.iter().enumerate().map(|(i, node)| Cursor { node, path: format!("{}[{i}]", self.path) }).collect(),
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(i, node)| Cursor {
+                        node,
+                        path: format!("{}[{i}]", self.path),
+                    })
+                    .collect(),
             ),
             _ => self.mistyped(problems, "a list", hint),
         }
     }
 
-    /// A list with something in it.
+    /// A list with something in it, which might be left out.
     pub(super) fn some_items(&self, problems: &mut Problems, hint: &str) -> Option<Vec<Cursor<'a>>> {
+        self.filled(problems, hint, ", or leave the field out")
+    }
+
+    /// A list with something in it, which must stand.
+    pub(super) fn required_items(&self, problems: &mut Problems, hint: &str) -> Option<Vec<Cursor<'a>>> {
+        self.filled(problems, hint, "")
+    }
+
+    fn filled(&self, problems: &mut Problems, hint: &str, otherwise: &str) -> Option<Vec<Cursor<'a>>> {
         let items = self.items(problems, hint)?;
         if items.is_empty() {
-            return self.wrong(problems, "the list is empty", format!("{hint}, or leave the field out"));
+            return self.wrong(problems, "the list is empty", format!("{hint}{otherwise}"));
         }
         Some(items)
     }
@@ -90,7 +130,11 @@ impl<'a> Cursor<'a> {
     pub(super) fn some_text(&self, problems: &mut Problems) -> Option<String> {
         let text = self.text(problems)?;
         if text.trim().is_empty() {
-            return self.wrong(problems, "the text is empty", "write what it should be, or leave the field out");
+            return self.wrong(
+                problems,
+                "the text is empty",
+                "write what it should be, or leave the field out",
+            );
         }
         Some(text.to_owned())
     }
@@ -107,14 +151,24 @@ impl<'a> Cursor<'a> {
         let number = match &self.node.value {
             Value::Number(number) => number,
             Value::Text(text) => {
-                return self.mistyped(problems, "a whole number", match text.replace('_', "").trim_start_matches('0') {
-                    digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-                        format!("write {digits}, without quotes")
-                    }
-                    _ => format!("write a number from {least} to {most}, without quotes"),
-                });
+                return self.mistyped(
+                    problems,
+                    "a whole number",
+                    match text.replace('_', "").trim_start_matches('0') {
+                        digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                            format!("write {digits}, without quotes")
+                        }
+                        _ => format!("write a number from {least} to {most}, without quotes"),
+                    },
+                );
             }
-            _ => return self.mistyped(problems, "a whole number", format!("write a number from {least} to {most}")),
+            _ => {
+                return self.mistyped(
+                    problems,
+                    "a whole number",
+                    format!("write a number from {least} to {most}"),
+                );
+            }
         };
         let digits = number.strip_prefix('-').unwrap_or(number);
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) || number == "-0" {
@@ -135,7 +189,8 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn unsigned(&self, problems: &mut Problems, least: u32, most: u32) -> Option<u32> {
-        self.integer(problems, least.into(), most.into()).and_then(|n| u32::try_from(n).ok())
+        self.integer(problems, least.into(), most.into())
+            .and_then(|n| u32::try_from(n).ok())
     }
 
     /// One word of several.
@@ -147,7 +202,7 @@ impl<'a> Cursor<'a> {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         self.wrong(
             problems,
-            format!("{} is none of {}", crate::contract::text::quoted(text), words.join(", ")),
+            format!("{} is none of {}", quoted(text), words.join(", ")),
             did_you_mean(text, &words),
         )
     }
@@ -164,13 +219,42 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Where a field stands.
     fn cursor(&self, entry: &'a Entry) -> Cursor<'a> {
-        let path = if self.path.is_empty() { entry.key.clone() } else { format!("{}.{}", self.path, entry.key) };
-        Cursor { node: &entry.value, path }
+        let path = if self.path.is_empty() {
+            entry.key.clone()
+        } else {
+            format!("{}.{}", self.path, entry.key)
+        };
+        Cursor {
+            node: &entry.value,
+            path,
+        }
     }
 
     /// Says what is wrong with the map as a whole.
-    pub(super) fn wrong<T>(&self, problems: &mut Problems, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+    pub(super) fn wrong<T>(
+        &self,
+        problems: &mut Problems,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Option<T> {
         problems.push(self.at, &self.path, message, hint);
+        None
+    }
+
+    /// Says what is wrong with one key.
+    pub(super) fn wrong_at<T>(
+        &self,
+        key: &str,
+        problems: &mut Problems,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Option<T> {
+        let at = self
+            .rest
+            .iter()
+            .find(|entry| entry.key == key)
+            .map_or(self.at, |entry| entry.key_at);
+        problems.push(at, &self.path, message, hint);
         None
     }
 
@@ -192,12 +276,23 @@ impl<'a> Fields<'a> {
         self.rest.iter().any(|entry| entry.key == key)
     }
 
+    /// The keys that nobody has taken yet.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.rest.iter().map(|entry| entry.key.as_str())
+    }
+
     /// Takes the fields whose keys are among these, in the order of the text.
     pub(super) fn take_any(&mut self, keys: &[&str]) -> Vec<(&'a str, Position, Cursor<'a>)> {
-        let (taken, rest): (Vec<_>, Vec<_>) =
-            self.rest.iter().copied().partition(|entry| keys.contains(&entry.key.as_str()));
+        let (taken, rest): (Vec<_>, Vec<_>) = self
+            .rest
+            .iter()
+            .copied()
+            .partition(|entry| keys.contains(&entry.key.as_str()));
         self.rest = rest;
-        taken.into_iter().map(|entry| (entry.key.as_str(), entry.key_at, self.cursor(entry))).collect()
+        taken
+            .into_iter()
+            .map(|entry| (entry.key.as_str(), entry.key_at, self.cursor(entry)))
+            .collect()
     }
 
     /// Refuses what is left. `known` is every key that may stand here, for a suggestion.
@@ -206,8 +301,13 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub(super) fn finish(self, problems: &mut Problems, what: &str, known: &[&str]) -> bool {
         for entry in &self.rest {
-            let message = format!("{} is no field of {what}", crate::contract::text::quoted(&entry.key));
-            problems.push(entry.key_at, &self.path, message, did_you_mean_or_list(&entry.key, known));
+            let message = format!("{} is no field of {what}", quoted(&entry.key));
+            problems.push(
+                entry.key_at,
+                &self.path,
+                message,
+                did_you_mean_or_list(&entry.key, known),
+            );
         }
         self.rest.is_empty()
     }
@@ -215,11 +315,15 @@ impl<'a> Fields<'a> {
 
 /// `did you mean "x"?`, or nothing.
 pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
-    nearest(word, known).map(|k| format!("did you mean \"{k}\"?")).unwrap_or_default()
+    nearest(word, known)
+        .map(|k| format!("did you mean \"{k}\"?"))
+        .unwrap_or_default()
 }
 
 /// `did you mean "x"?`, or all that may stand there.
 pub(super) fn did_you_mean_or_list(word: &str, known: &[&str]) -> String {
-    nearest(word, known)
-        .map_or_else(|| format!("one of these is expected: {}", known.join(", ")), |k| format!("did you mean \"{k}\"?"))
+    nearest(word, known).map_or_else(
+        || format!("one of these is expected: {}", known.join(", ")),
+        |k| format!("did you mean \"{k}\"?"),
+    )
 }

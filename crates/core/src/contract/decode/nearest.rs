@@ -2,14 +2,25 @@
 
 /// The known word that is nearest to what was written, when one is near enough.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let folded: Vec<char> = word.chars().take(64).flat_map(char::to_lowercase).filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
+    let folded: Vec<char> = word
+        .chars()
+        .take(64)
+        .flat_map(char::to_lowercase)
+        .filter(|c| !matches!(c, '-' | '_' | ' '))
+        .collect();
     let bare = |known: &str| -> Vec<char> {
-        known.chars().flat_map(char::to_lowercase).filter(|c| !matches!(c, '-' | '_' | ' ')).collect()
+        known
+            .chars()
+            .flat_map(char::to_lowercase)
+            .filter(|c| !matches!(c, '-' | '_' | ' '))
+            .collect()
     };
     known
         .iter()
         .map(|k| (distance(&folded, &bare(k)), *k))
-        .filter(|(distance, k)| *distance <= (k.chars().count().min(folded.len()) / 3).max(1) && *distance < folded.len().max(1))
+        .filter(|(distance, k)| {
+            *distance <= (k.chars().count().min(folded.len()) / 3).max(1) && *distance < folded.len().max(1)
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, k)| k)
 }

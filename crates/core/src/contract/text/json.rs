@@ -30,9 +30,16 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
     if let Err(e) = serde_json::from_str::<serde_json::Value>(text) {
         return Err(syntax(text, &e));
     }
-    let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-    let parsed = parse_to_ast(text, &collect, &STRICT)
-        .map_err(|e| SyntaxError::plain(places.position(e.range().start), format!("this is no JSON: {}", e.kind())))?;
+    let collect = CollectOptions {
+        comments: CommentCollectionStrategy::Off,
+        tokens: false,
+    };
+    let parsed = parse_to_ast(text, &collect, &STRICT).map_err(|e| {
+        SyntaxError::plain(
+            places.position(e.range().start),
+            format!("this is no JSON: {}", e.kind()),
+        )
+    })?;
     match &parsed.value {
         Some(value) => convert(value, &places),
         None => Err(SyntaxError::plain(Position::START, "there is no contract in it")),
@@ -45,6 +52,11 @@ fn syntax(text: &str, error: &serde_json::Error) -> SyntaxError {
     let bytes = error.column();
     let source = text.split('\n').nth(line - 1).unwrap_or("");
     let column = source.char_indices().take_while(|(at, _)| at + 1 < bytes).count() + 1;
+    // An error at a line end is told at the beginning of the next line, where nobody would look for it.
+    let before = (bytes == 0 && line > 1)
+        .then(|| text.split('\n').nth(line - 2))
+        .flatten();
+    let (line, column) = before.map_or((line, column), |before| (line - 1, before.chars().count() + 1));
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default().to_owned();
     let hint = match message.as_str() {
@@ -88,9 +100,12 @@ fn convert(value: &ast::Value<'_>, places: &Places<'_>) -> Result<Node, SyntaxEr
         ast::Value::BooleanLit(b) => Value::Bool(b.value),
         ast::Value::NumberLit(n) => Value::Number(n.value.to_owned()),
         ast::Value::StringLit(s) => Value::Text(s.value.clone().into_owned()),
-        ast::Value::Array(list) => {
-            Value::List(list.elements.iter().map(|item| convert(item, places)).collect::<Result<_, _>>()?)
-        }
+        ast::Value::Array(list) => Value::List(
+            list.elements
+                .iter()
+                .map(|item| convert(item, places))
+                .collect::<Result<_, _>>()?,
+        ),
         ast::Value::Object(map) => {
             let mut entries = Vec::with_capacity(map.properties.len());
             for property in &map.properties {
@@ -124,7 +139,9 @@ fn characters(bytes: &[u8]) -> usize {
 
 impl<'a> Places<'a> {
     fn of(text: &'a str) -> Self {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let starts = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
         let text = text.as_bytes();
         let mut total = 0;
         let mut counted = vec![0];
@@ -138,14 +155,16 @@ impl<'a> Places<'a> {
     fn before(&self, byte: usize) -> usize {
         let byte = byte.min(self.text.len());
         let chunk = byte / STRIDE;
-        self.counted.get(chunk).copied().unwrap_or(0)
-            + self.text.get(chunk * STRIDE..byte).map_or(0, characters)
+        self.counted.get(chunk).copied().unwrap_or(0) + self.text.get(chunk * STRIDE..byte).map_or(0, characters)
     }
 
     fn position(&self, byte: usize) -> Position {
         let line = self.starts.partition_point(|start| *start <= byte).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        Position { line, column: self.before(byte).saturating_sub(self.before(start)) + 1 }
+        Position {
+            line,
+            column: self.before(byte).saturating_sub(self.before(start)) + 1,
+        }
     }
 }
 
@@ -158,7 +177,9 @@ mod tests {
     #[test]
     fn strings_are_read_as_rfc_8259_says() {
         let node = read(r#"{"a": "\ud83d\ude00 \u00e9 \/ \n"}"#).unwrap();
-        let Value::Map(entries) = node.value else { panic!("a map") };
+        let Value::Map(entries) = node.value else {
+            panic!("a map")
+        };
         assert!(matches!(&entries[0].value.value, Value::Text(t) if t == "\u{1f600} \u{e9} / \n"));
         assert!(read(r#""\ud83d""#).is_err());
         assert!(read(r#""\ude00\ud83d""#).is_err());
@@ -167,8 +188,23 @@ mod tests {
     #[test]
     fn only_strict_json_passes() {
         for text in [
-            "{} {}", "// c\n{}", "{a: 1}", "{'a': 1}", "[1,]", "[1 2]", "{\"a\": 0x1}", "[+1]", "[.5]", "[5.]", "[01]",
-            "[NaN]", "[\"\\x41\"]", "[\"a\nb\"]", "", "{\"a\":1,}", "[\"\u{1}\"]",
+            "{} {}",
+            "// c\n{}",
+            "{a: 1}",
+            "{'a': 1}",
+            "[1,]",
+            "[1 2]",
+            "{\"a\": 0x1}",
+            "[+1]",
+            "[.5]",
+            "[5.]",
+            "[01]",
+            "[NaN]",
+            "[\"\\x41\"]",
+            "[\"a\nb\"]",
+            "",
+            "{\"a\":1,}",
+            "[\"\u{1}\"]",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

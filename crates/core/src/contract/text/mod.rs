@@ -5,9 +5,11 @@
 
 mod json;
 mod node;
+mod plain;
 mod yaml;
 
-pub(crate) use node::{Entry, Node, Position, SyntaxError, Value};
+pub(crate) use node::{Entry, Node, Position, SyntaxError, Value, quoted};
+pub(crate) use plain::plain;
 
 use super::Format;
 

@@ -90,12 +90,20 @@ pub(crate) struct SyntaxError {
 impl SyntaxError {
     /// An error with a hint.
     pub(crate) fn new(at: Position, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { at, message: message.into(), hint: Some(hint.into()) }
+        Self {
+            at,
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
     }
 
     /// An error that says it all.
     pub(crate) fn plain(at: Position, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), hint: None }
+        Self {
+            at,
+            message: message.into(),
+            hint: None,
+        }
     }
 }
 

@@ -23,9 +23,8 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
     let mut root: Option<Node> = None;
     let mut documents = 0_u32;
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|e| {
-            SyntaxError::plain(position(*e.marker()), format!("this is no YAML: {}", e.info()))
-        })?;
+        let (event, span) =
+            event.map_err(|e| SyntaxError::plain(position(*e.marker()), format!("this is no YAML: {}", e.info())))?;
         let at = position(span.start);
         let node = match event {
             Event::Nothing | Event::StreamStart | Event::DocumentEnd => continue,
@@ -42,7 +41,11 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
                 continue;
             }
             Event::Alias(_) => {
-                return Err(SyntaxError::new(at, "an alias is refused", "write the value out where it is needed"));
+                return Err(SyntaxError::new(
+                    at,
+                    "an alias is refused",
+                    "write the value out where it is needed",
+                ));
             }
             Event::Scalar(scalar, style, anchor, tag) => {
                 refuse_decoration(at, anchor, tag.is_some())?;
@@ -53,7 +56,10 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
                     *key = Some((scalar.into_owned(), at));
                     continue;
                 }
-                Node { at, value: resolve(&scalar, style) }
+                Node {
+                    at,
+                    value: resolve(&scalar, style),
+                }
             }
             Event::SequenceStart(anchor, tag) => {
                 refuse_decoration(at, anchor, tag.is_some())?;
@@ -66,10 +72,16 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::List(at, items)) => Node { at, value: Value::List(items) },
+                Some(Open::List(at, items)) => Node {
+                    at,
+                    value: Value::List(items),
+                },
                 Some(Open::Map(at, entries, _)) => {
                     refuse_duplicates(&entries)?;
-                    Node { at, value: Value::Map(entries) }
+                    Node {
+                        at,
+                        value: Value::Map(entries),
+                    }
                 }
                 None => return Err(SyntaxError::plain(at, "this is no YAML: nothing is open here")),
             },
@@ -77,14 +89,22 @@ pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
         match open.last_mut() {
             Some(Open::List(_, items)) => items.push(node),
             Some(Open::Map(_, entries, key)) => match key.take() {
-                Some((key, key_at)) => entries.push(Entry { key, key_at, value: node }),
+                Some((key, key_at)) => entries.push(Entry {
+                    key,
+                    key_at,
+                    value: node,
+                }),
                 None => return Err(complex_key(node.at)),
             },
             None => root = Some(node),
         }
     }
     root.ok_or_else(|| {
-        SyntaxError::new(Position::START, "there is no contract in it", "a contract begins with: jurat: contract/1")
+        SyntaxError::new(
+            Position::START,
+            "there is no contract in it",
+            "a contract begins with: jurat: contract/1",
+        )
     })
 }
 
@@ -100,21 +120,36 @@ fn begin(open: &mut Vec<Open>, at: Position, what: Open) -> Result<(), SyntaxErr
 }
 
 fn complex_key(at: Position) -> SyntaxError {
-    SyntaxError::new(at, "a key is a text", "write the name of the field, a colon and its value")
+    SyntaxError::new(
+        at,
+        "a key is a text",
+        "write the name of the field, a colon and its value",
+    )
 }
 
 fn refuse_decoration(at: Position, anchor: usize, tagged: bool) -> Result<(), SyntaxError> {
     if anchor != 0 {
-        return Err(SyntaxError::new(at, "an anchor is refused", "write the value out where it is needed"));
+        return Err(SyntaxError::new(
+            at,
+            "an anchor is refused",
+            "write the value out where it is needed",
+        ));
     }
     if tagged {
-        return Err(SyntaxError::new(at, "a tag is refused", "leave it out; put a text in quotes to keep it a text"));
+        return Err(SyntaxError::new(
+            at,
+            "a tag is refused",
+            "leave it out; put a text in quotes to keep it a text",
+        ));
     }
     Ok(())
 }
 
 fn position(marker: Marker) -> Position {
-    Position { line: marker.line().max(1), column: marker.col() + 1 }
+    Position {
+        line: marker.line().max(1),
+        column: marker.col() + 1,
+    }
 }
 
 /// The core schema for a scalar.
@@ -143,7 +178,9 @@ fn is_number(scalar: &str) -> bool {
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(scalar, ".nan" | ".NaN" | ".NAN") {
         return true;
     }
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
+    let (mantissa, exponent) = unsigned
+        .split_once(['e', 'E'])
+        .map_or((unsigned, None), |(m, e)| (m, Some(e)));
     if exponent.is_some_and(|e| !digits(e.strip_prefix(['-', '+']).unwrap_or(e))) {
         return false;
     }
@@ -173,13 +210,20 @@ mod tests {
             Value::Number(_) => "number",
             _ => "text",
         };
-        for text in ["no", "yes", "on", "012", "1_000", "0b1", "12:30", "1e", "-", ".", "0x", "-012", "1.2.3", "y"] {
+        for text in [
+            "no", "yes", "on", "012", "1_000", "0b1", "12:30", "1e", "-", ".", "0x", "-012", "1.2.3", "y",
+        ] {
             assert_eq!(kind(text), "text", "{text}");
         }
-        for number in ["0", "12", "-3", "+4", "0x1F", "0o17", "1.5", "1e3", ".5", "2.", "-.inf", ".nan"] {
+        for number in [
+            "0", "12", "-3", "+4", "0x1F", "0o17", "1.5", "1e3", ".5", "2.", "-.inf", ".nan",
+        ] {
             assert_eq!(kind(number), "number", "{number}");
         }
-        assert_eq!((kind("~"), kind(""), kind("True"), kind("false")), ("null", "null", "bool", "bool"));
+        assert_eq!(
+            (kind("~"), kind(""), kind("True"), kind("false")),
+            ("null", "null", "bool", "bool")
+        );
     }
 
     #[test]

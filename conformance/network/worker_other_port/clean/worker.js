@@ -1,0 +1,1 @@
+fetch('{{self}}/_site/echo', { mode: 'no-cors' }).then(() => postMessage('done'), () => postMessage('refused'));

@@ -1,0 +1,116 @@
+//! Dragging: by the pointer, and by HTML drag and drop where the page starts one.
+//!
+//! Chromium hands a drag of HTML drag and drop to us instead of to the desktop (`Input.setInterceptDrags`); it then goes
+//! on by drag events. Whether the page starts one is seen by its `dragstart` event.
+
+use std::time::{Duration, Instant};
+
+use jurat_core::observation::ActionFact;
+
+use super::Point;
+use super::watch::Watched;
+use crate::cdp::protocol::input::{
+    CancelDragging, DispatchDragEvent, DragData, DragEventType, DragIntercepted, MouseButton, MouseEventType, SetInterceptDrags,
+};
+use crate::context::{ActError, ElementHandle, Tab, pixels};
+use super::mouse::Mouse;
+
+/// Moves between the two ends: enough for what starts a drag only after some way.
+const STEPS: i64 = 5;
+
+/// How long the browser may take to hand over a drag that the page started.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Tab {
+    /// Drags one element onto another. Received says where the press arrived, and where it was dropped when that is not the second element.
+    ///
+    /// # Errors
+    /// As [`Tab::click`].
+    pub async fn drag(
+        &self,
+        from: &ElementHandle,
+        from_at: Option<Point>,
+        to: &ElementHandle,
+        to_at: Option<Point>,
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
+        let session = self.session();
+        let mut events = session.subscribe();
+        self.call(&session, &SetInterceptDrags::new(true), deadline).await?;
+        let result = self.drag_with(&mut events, (from, from_at), (to, to_at), deadline).await;
+        drop(session.send(&SetInterceptDrags::new(false)));
+        result
+    }
+
+    async fn drag_with(
+        &self,
+        events: &mut crate::cdp::Subscription,
+        (from, from_at): (&ElementHandle, Option<Point>),
+        (to, to_at): (&ElementHandle, Option<Point>),
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
+        let source = self.aim(from, from_at, Watched::Press, deadline).await?;
+        let press = Mouse {
+            kind: MouseEventType::MousePressed,
+            at: source.at,
+            button: MouseButton::Left,
+            count: 1,
+            modifiers: 0,
+            down: 1,
+        };
+        let pending = vec![self.move_to(source.at, 0), self.mouse(press)];
+        let pressed = self.sent(&source, pending, deadline).await?;
+        if !pressed.acknowledged || pressed.received.as_ref().is_some_and(|received| !received.own) {
+            let release = Mouse { kind: MouseEventType::MouseReleased, down: 0, ..press };
+            self.acknowledged(vec![self.mouse(release)], deadline).await?;
+            return Ok(pressed);
+        }
+        let target = self.aim(to, to_at, Watched::Drop, deadline).await?;
+        let at = |step: i64| {
+            let along = |a: i64, b: i64| a + (b - a) * step / STEPS;
+            (along(source.at.0, target.at.0), along(source.at.1, target.at.1))
+        };
+        let glide = |step| Mouse { kind: MouseEventType::MouseMoved, at: at(step), count: 0, ..press };
+        let first: Vec<_> = (1..STEPS).map(|step| self.mouse(glide(step))).collect();
+        self.acknowledged(first, deadline).await?;
+        let frame = self.frame_of(from)?;
+        let started = match self.call_world::<bool>(&frame, "() => juratAct.drags()", Vec::new(), deadline).await {
+            Ok(started) => started,
+            Err(ActError::Gone { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        let data = if started { intercepted(events, deadline.min(Instant::now() + PATIENCE)).await } else { None };
+        let pending = match data {
+            None => {
+                let release = Mouse { kind: MouseEventType::MouseReleased, at: target.at, down: 0, ..press };
+                vec![self.mouse(glide(STEPS)), self.mouse(release)]
+            }
+            Some(data) => {
+                let session = self.session();
+                let (x, y) = (pixels(target.at.0), pixels(target.at.1));
+                let event = |kind| session.send(&DispatchDragEvent::new(kind, x, y, data.clone()));
+                use DragEventType::{DragEnter, DragOver, Drop};
+                // A page decides on the second `dragover` only, if it lays itself out anew on the first.
+                let pending = vec![event(DragEnter), event(DragOver), event(DragOver), event(Drop)];
+                let release = Mouse { kind: MouseEventType::MouseReleased, at: target.at, down: 0, ..press };
+                let fact = self.sent(&target, pending, deadline).await?;
+                drop(session.send(&CancelDragging {}));
+                drop(self.mouse(release));
+                return Ok(fact);
+            }
+        };
+        self.sent(&target, pending, deadline).await
+    }
+}
+
+async fn intercepted(events: &mut crate::cdp::Subscription, deadline: Instant) -> Option<DragData> {
+    let next = async {
+        while let Some(event) = events.next().await {
+            if let Some(Ok(drag)) = event.message().and_then(|m| m.decode::<DragIntercepted>()) {
+                return Some(drag.data);
+            }
+        }
+        None
+    };
+    tokio::time::timeout_at(deadline.into(), next).await.ok().flatten()
+}

@@ -1,0 +1,82 @@
+//! The pixel proof: whether taking an element's own paint away changes the picture.
+//!
+//! At least three pairs of viewport captures are taken in turn, A as it is and B with the element's own text or replaced
+//! content made transparent by a Web Animation of the isolated world. What moves by itself is not alike within its kind and counts
+//! for nothing; what is alike in both kinds and differs between them is paint that a person sees.
+
+use std::time::Instant;
+
+use jurat_core::observation::{Layout, PixelProof, ProofMeans, Rect};
+use serde_json::json;
+
+use super::call;
+use super::error::ReadError;
+use super::gather::Found;
+use super::pixels::{Crop, Tally};
+use super::screenshot::capture;
+use crate::cdp::protocol::runtime::CallArgument;
+use crate::context::{ActError, FrameRef, Tab};
+
+const PAIRS: u32 = 3;
+const WHAT: &str = "take a pixel proof";
+
+/// Takes the proof of one element; `None` when nothing of it is shown.
+pub(super) async fn take(
+    tab: &Tab,
+    frames: &[FrameRef],
+    found: &Found,
+    layout: &Layout,
+    deadline: Instant,
+) -> Result<Option<PixelProof>, ReadError> {
+    let (Some(area), Some(frame), Some(main)) = (layout.shown, frames.get(found.frame), frames.first()) else { return Ok(None) };
+    let result = shoot(tab, main, frame, found, area, deadline).await;
+    // Whatever happened, the element is to be seen again.
+    let restored = toggle(frame, found, false, false, deadline).await;
+    let proof = result?;
+    restored?;
+    Ok(Some(proof))
+}
+
+async fn shoot(
+    tab: &Tab,
+    main: &FrameRef,
+    frame: &FrameRef,
+    found: &Found,
+    area: Rect,
+    deadline: Instant,
+) -> Result<PixelProof, ReadError> {
+    let size: [i64; 2] = call::call_json(main, "function () { return __jurat.size(); }", Vec::new(), deadline).await?;
+    let elsewhere = frame.session.id() != main.session.id();
+    let mut tally = Tally::default();
+    let mut means = None;
+    for _ in 0..PAIRS {
+        toggle(frame, found, false, elsewhere, deadline).await?;
+        tally.plain(picture(tab, area, size, deadline).await?);
+        let took = toggle(frame, found, true, elsewhere, deadline).await?;
+        if took == ProofMeans::None || means.is_some_and(|m| m != took) {
+            return Ok(PixelProof { pairs: 0, means: ProofMeans::None, pixels: 0, alike: 0, differing: 0, area });
+        }
+        means = Some(took);
+        tally.faded(picture(tab, area, size, deadline).await?);
+    }
+    let count = tally.count().ok_or(ActError::Lost { what: WHAT, detail: "the captures differ in size".to_owned() })?;
+    Ok(PixelProof {
+        pairs: PAIRS,
+        means: means.unwrap_or(ProofMeans::None),
+        pixels: count.pixels,
+        alike: count.alike,
+        differing: count.differing,
+        area,
+    })
+}
+
+async fn toggle(frame: &FrameRef, found: &Found, on: bool, wait: bool, deadline: Instant) -> Result<ProofMeans, ReadError> {
+    let arguments = [json!(found.look), json!(found.index), json!(on), json!(wait)].into_iter().map(CallArgument::Value).collect();
+    let function = "function (look, index, on, wait) { return __jurat.proof(look, index, on, wait); }";
+    call::call_json(frame, function, arguments, deadline).await
+}
+
+async fn picture(tab: &Tab, area: Rect, size: [i64; 2], deadline: Instant) -> Result<Crop, ReadError> {
+    let png = capture(tab, true, deadline).await?;
+    Crop::of(&png, area, size).map_err(|error| ActError::Lost { what: WHAT, detail: error.to_string() }.into())
+}

@@ -1,0 +1,175 @@
+//! Ending a tree of processes, at once and completely.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, pidfd_open, pidfd_send_signal, waitid};
+
+use super::spawn::{Exit, MARK, Ownership, Registry};
+use super::tree::{self, Process, View};
+
+/// How long killing may take. The kernel needs tens of milliseconds.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How often the tree is walked to find what was forked meanwhile, before it is killed.
+const STOP_ROUNDS: usize = 8;
+
+/// How a tree ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// How the first process ended, if it was seen.
+    pub exit: Option<Exit>,
+    /// Processes that were killed, the first one included.
+    pub killed: usize,
+    /// Processes of the tree that are still alive: measured after the last kill, 0 unless the kernel refuses.
+    pub processes_left: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The tree that grew from one process that we started.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) root: Process,
+    pub(super) pidfd: OwnedFd,
+    pub(super) mark: String,
+    pub(super) ownership: Ownership,
+    pub(super) registry: Registry,
+}
+
+impl Tree {
+    /// Members that are alive. The registry is locked so that no child of ours is between fork and registration.
+    pub(super) fn alive(&self, view: impl FnOnce() -> View) -> Vec<Process> {
+        let registry = self.registry.lock();
+        let view = view();
+        let mut roots: Vec<Process> = self.root.again().into_iter().collect();
+        for orphan in view.children(getpid().as_raw_pid()) {
+            if !orphan.zombie && !registry.contains(&orphan.pid) && self.owns(orphan, registry.len()) {
+                roots.push(orphan);
+            }
+        }
+        let mut members = view.descendants(&roots);
+        members.retain(|member| !member.zombie);
+        members
+    }
+
+    /// Whether a child of ours that we did not start is an orphan of this tree.
+    fn owns(&self, orphan: Process, running: usize) -> bool {
+        match tree::marked(orphan.pid, &self.mark) {
+            Some(true) => true,
+            // Without a mark it may be anybody's child, unless this process has no other.
+            Some(false) | None => {
+                self.ownership == Ownership::Process && running <= 1 && !tree::marked_at_all(orphan.pid, MARK)
+            }
+        }
+    }
+
+    /// Kills every member and reaps what is ours to reap. Blocks, at most a few seconds.
+    pub(super) fn kill(&self) -> Ended {
+        let begun = Instant::now();
+        let mut known: BTreeMap<(i32, u64), OwnedFd> = BTreeMap::new();
+        let mut left;
+        loop {
+            // Stop first: what is stopped cannot fork, and what was forked meanwhile is found by the next walk.
+            for _ in 0..STOP_ROUNDS {
+                let before = known.len();
+                for member in self.alive(View::quick) {
+                    Self::stop(member, &mut known);
+                }
+                if known.len() == before {
+                    break;
+                }
+            }
+            for pidfd in known.values() {
+                // Gone already is as good.
+                let _ = pidfd_send_signal(pidfd, Signal::KILL);
+            }
+            let fds: Vec<&OwnedFd> = known.values().collect();
+            let gone = wait(&fds, begun + LIMIT);
+            self.reap(&known);
+            left = self.alive(View::whole).len();
+            if left == 0 || !gone || begun.elapsed() > LIMIT {
+                break;
+            }
+        }
+        let exit = self.exit();
+        self.registry.lock().remove(&self.root.pid);
+        Ended {
+            exit,
+            killed: known.len(),
+            processes_left: left,
+            took: begun.elapsed(),
+        }
+    }
+
+    /// Opens a member that is not known yet and stops it.
+    fn stop(member: Process, known: &mut BTreeMap<(i32, u64), OwnedFd>) {
+        if known.contains_key(&(member.pid, member.start)) {
+            return;
+        }
+        let Some(pid) = member.id() else { return };
+        let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
+            return;
+        };
+        // Only now is the descriptor known to be of the process that was in the table.
+        if member.again().is_some() {
+            let _ = pidfd_send_signal(&pidfd, Signal::STOP);
+            known.insert((member.pid, member.start), pidfd);
+        }
+    }
+
+    /// Takes the exit status of members that are our children, so that no zombie stays.
+    fn reap(&self, known: &BTreeMap<(i32, u64), OwnedFd>) {
+        let registry = self.registry.lock();
+        for ((pid, _), pidfd) in known {
+            if *pid != self.root.pid && !registry.contains(pid) {
+                // Not a child of ours: somebody else's to reap.
+                let _ = waitid(
+                    WaitId::PidFd(std::os::fd::AsFd::as_fd(pidfd)),
+                    WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+                );
+            }
+        }
+        if self.ownership == Ownership::Process {
+            let orphans = View::quick().children(getpid().as_raw_pid());
+            for zombie in orphans.into_iter().filter(|p| p.zombie && !registry.contains(&p.pid)) {
+                if let Some(pid) = zombie.id() {
+                    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+                }
+            }
+        }
+    }
+
+    /// Reaps the first process if it has ended.
+    fn exit(&self) -> Option<Exit> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let status = waitid(WaitId::PidFd(std::os::fd::AsFd::as_fd(&self.pidfd)), options)
+            .ok()
+            .flatten()?;
+        Some(Exit {
+            code: status.exit_status(),
+            signal: status.terminating_signal(),
+        })
+    }
+}
+
+/// Waits until each process is gone; false if the deadline came first.
+fn wait(pidfds: &[&OwnedFd], deadline: Instant) -> bool {
+    for pidfd in pidfds {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(left.subsec_nanos()),
+            };
+            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+                Ok(0) => return false,
+                Ok(_) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+    true
+}

@@ -1,0 +1,258 @@
+//! Acting: an action waits until it can be done, is done once, and is looked at while it happens.
+
+use std::time::{Duration, Instant};
+
+use jurat_browser::act::{ClickHow, Point};
+use jurat_browser::context::{ElementHandle, Navigated, Tab};
+use jurat_browser::page::{self, Look, ReadError, Watch};
+use jurat_core::contract::{Action, Locator, Step};
+use jurat_core::evaluate::{Needs, ready};
+use jurat_core::observation::{ActionFact, DocumentFact, Fact, GuardReason, Happening, Obstacle, Probe};
+
+use super::scene::Scene;
+
+/// The first pause between two looks, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(8);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// An element to act on, and where.
+struct Target {
+    element: ElementHandle,
+    at: Option<Point>,
+}
+
+impl Scene<'_> {
+    /// Opens the page, when the first step does not.
+    pub(super) async fn open(&mut self, index: usize, deadline: Instant) -> Result<(), ReadError> {
+        let url = self.plan.url.clone();
+        let tab = self.context.main().clone();
+        self.context.begin_step(None);
+        self.begin(&tab, index, deadline).await?;
+        let document = tab.navigate(&url, deadline).await?;
+        self.navigated(document);
+        Ok(())
+    }
+
+    /// Does one action step.
+    pub(super) async fn act(&mut self, index: usize, step: &Step, deadline: Instant) -> Result<(), ReadError> {
+        self.context.begin_step(step.dialog.clone());
+        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab() };
+        match &step.action {
+            Action::Navigate(path) => {
+                let url = self.resolve(path);
+                self.begin(&tab, index, deadline).await?;
+                let document = tab.navigate(&url, deadline).await?;
+                self.navigated(document);
+            }
+            Action::Reload(_) => {
+                self.begin(&tab, index, deadline).await?;
+                let document = tab.reload(deadline).await?;
+                self.navigated(document);
+            }
+            Action::Back(_) => {
+                self.begin(&tab, index, deadline).await?;
+                match tab.back(deadline).await? {
+                    Navigated::Document(document) => self.navigated(document),
+                    Navigated::NoHistory => self.obstructed(Obstacle::NoHistory),
+                }
+            }
+            action => self.act_on_element(&tab, index, action, deadline).await?,
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, path: &str) -> String {
+        url::Url::parse(&self.plan.url).and_then(|base| base.join(path)).map_or_else(|_| path.to_owned(), String::from)
+    }
+
+    /// Arms the watch for the negatives ahead and marks the action's beginning.
+    async fn begin(&mut self, tab: &Tab, index: usize, deadline: Instant) -> Result<(), ReadError> {
+        let negatives = self.negatives_after(index);
+        // The old watch goes first: its documents stop reporting.
+        self.watch = None;
+        if !negatives.is_empty() {
+            self.watch = Some(Watch::arm(tab, &negatives, self.recorder.actions() + 1, deadline).await?);
+        }
+        self.armed = negatives;
+        self.recorder.action(&self.criterion);
+        Ok(())
+    }
+
+    async fn act_on_element(&mut self, tab: &Tab, index: usize, action: &Action, deadline: Instant) -> Result<(), ReadError> {
+        let mut pause = FIRST_PAUSE;
+        let mut begun = false;
+        loop {
+            let tried = self.try_once(tab, index, action, &mut begun, deadline).await;
+            let (probe, fact) = match tried {
+                Ok(tried) => tried,
+                Err(error) if error.retryable() && !begun && Instant::now() < deadline => {
+                    self.pause(pause, deadline).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            // The pointer was stopped before anything happened: the page moved under it. Look again.
+            let missed = fact.received.as_ref().is_some_and(|r| !r.own);
+            let again = (!fact.dispatched && fact.obstacle.is_none()) || missed;
+            if !again || Instant::now() >= deadline {
+                if !begun {
+                    self.begin(tab, index, deadline).await?;
+                }
+                self.acted(probe, fact);
+                return Ok(());
+            }
+            self.pause(pause, deadline).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Looks once, and acts when the action can be done.
+    async fn try_once(
+        &mut self,
+        tab: &Tab,
+        index: usize,
+        action: &Action,
+        begun: &mut bool,
+        deadline: Instant,
+    ) -> Result<(Option<Probe>, ActionFact), ReadError> {
+        let (Some(locator), Some(needs)) = (action.locator(), Needs::of(action)) else {
+            // A key for whatever has the focus.
+            self.begin_once(tab, index, begun, deadline).await?;
+            let fact = match action {
+                Action::Press(press) => tab.press(None, &press.key, deadline).await?,
+                _ => ActionFact::default(),
+            };
+            return Ok((None, fact));
+        };
+        let (probe, on) = self.find(tab, locator, needs, deadline).await?;
+        let Some(on) = on else { return Ok((Some(probe), ActionFact::default())) };
+        let to = match action {
+            Action::Drag(drag) => {
+                let (second, to) = self.find(tab, &drag.to, Needs { enabled: false, hit: false, ..needs }, deadline).await?;
+                let Some(to) = to else { return Ok((Some(second), ActionFact::default())) };
+                Some(to)
+            }
+            _ => None,
+        };
+        self.begin_once(tab, index, begun, deadline).await?;
+        let fact = self.perform(tab, action, &on, to.as_ref(), deadline).await?;
+        Ok((Some(probe), fact))
+    }
+
+    async fn begin_once(&mut self, tab: &Tab, index: usize, begun: &mut bool, deadline: Instant) -> Result<(), ReadError> {
+        if !*begun {
+            self.begin(tab, index, deadline).await?;
+            *begun = true;
+        }
+        Ok(())
+    }
+
+    /// Sends the input of an action.
+    async fn perform(
+        &self,
+        tab: &Tab,
+        action: &Action,
+        on: &Target,
+        to: Option<&Target>,
+        deadline: Instant,
+    ) -> Result<ActionFact, ReadError> {
+        let (element, at) = (&on.element, on.at);
+        Ok(match action {
+            Action::Click(click) => {
+                let how = ClickHow { count: click.count, button: click.button, modifiers: &click.modifiers };
+                tab.click(element, at, how, deadline).await?
+            }
+            Action::Fill(v) => tab.fill(element, &v.value, deadline).await?,
+            Action::Type(v) => tab.type_text(element, &v.value, deadline).await?,
+            Action::Press(p) => tab.press(Some(element), &p.key, deadline).await?,
+            Action::Check(_) => tab.check(element, at, true, deadline).await?,
+            Action::Uncheck(_) => tab.check(element, at, false, deadline).await?,
+            Action::Hover(_) => tab.hover(element, at, deadline).await?,
+            Action::Scroll(_) => tab.scroll(element, deadline).await?,
+            Action::Select(select) => {
+                let options: Vec<&str> = select.option.iter().chain(&select.options).map(String::as_str).collect();
+                tab.select(element, &options, deadline).await?
+            }
+            Action::Upload(upload) => {
+                let files: Vec<_> = upload.files.iter().map(|file| self.folder.join(file)).collect();
+                let files = (self.stage_files)(&files).unwrap_or(files);
+                tab.upload(element, at, &files, deadline).await?
+            }
+            Action::Drag(_) => match to {
+                Some(to) => tab.drag(element, at, &to.element, to.at, deadline).await?,
+                None => ActionFact::default(),
+            },
+            Action::Navigate(_) | Action::Reload(_) | Action::Back(_) | Action::Wait(_) | Action::Expect(_) => {
+                ActionFact::default()
+            }
+        })
+    }
+
+    /// The element on which the action can be done now, if there is one.
+    async fn find(
+        &self,
+        tab: &Tab,
+        locator: &Locator,
+        needs: Needs,
+        deadline: Instant,
+    ) -> Result<(Probe, Option<Target>), ReadError> {
+        let look = Look {
+            layout: needs.visible || needs.hit || needs.stable,
+            scroll: needs.hit || needs.stable,
+            stable: needs.stable,
+            ..Look::default()
+        };
+        let sight = page::look(tab, locator, &look, deadline).await?;
+        let found = ready(locator, &sight.probe, needs).ok().and_then(|element| {
+            let index = sight.probe.elements.iter().position(|e| std::ptr::eq(e, element))?;
+            Some((index, element.layout.hit.as_ref().map(|hit| (hit.x, hit.y))))
+        });
+        let target = match found {
+            Some((index, at)) => Some(Target { element: sight.handle(tab, index, deadline).await?, at }),
+            None => None,
+        };
+        Ok((sight.probe, target))
+    }
+
+    fn acted(&mut self, probe: Option<Probe>, fact: ActionFact) {
+        let fact = ActionFact { action: self.recorder.actions(), dialogs: self.context.dialogs(), ..fact };
+        let mut facts: Vec<Fact> = probe.into_iter().map(Fact::Probe).collect();
+        facts.push(Fact::Action(fact));
+        self.record(facts);
+    }
+
+    /// Records what document a navigation brought.
+    fn navigated(&mut self, mut document: DocumentFact) {
+        document.unreachable |= self.guard_found_nobody(&document);
+        let fact = ActionFact { dispatched: true, acknowledged: true, document: Some(document), ..ActionFact::default() };
+        self.acted(None, fact);
+    }
+
+    /// Whether the guard could not reach the origin for this document.
+    fn guard_found_nobody(&mut self, document: &DocumentFact) -> bool {
+        let since = self.recorder.mark(false).since;
+        let record = self.recorder.record();
+        record.events.iter().filter(|e| e.seq >= since).any(|e| match &e.what {
+            Happening::Guard(g) => {
+                g.reason == Some(GuardReason::UpstreamUnreachable)
+                    && (g.url == document.url.raw() || g.url == document.requested.raw() || g.tunnelled)
+            }
+            _ => false,
+        })
+    }
+
+    fn obstructed(&mut self, obstacle: Obstacle) {
+        self.acted(None, ActionFact { obstacle: Some(obstacle), ..ActionFact::default() });
+    }
+
+    pub(super) fn no_tab(&mut self) -> Result<(), ReadError> {
+        self.recorder.action(&self.criterion);
+        self.obstructed(Obstacle::NoPopup);
+        Ok(())
+    }
+
+    pub(super) fn record(&mut self, facts: Vec<Fact>) {
+        let observations = facts.into_iter().map(|fact| self.recorder.observe(&self.criterion, fact)).collect();
+        self.recorder.keep(observations);
+    }
+}
