@@ -7,7 +7,7 @@ use common::{BOTH, Live, Stage, element, eval, soon};
 use jurat_browser::find::Kind;
 use jurat_core::observation::Obstacle;
 
-const FORM: &str = "<!doctype html><title>t</title><form onsubmit=\"event.preventDefault(); log('submit')\">
+const FORM: &str = "<!doctype html><title>t</title><form onsubmit=\"event.preventDefault(); log('submit')\"><button>send</button>
 <input id=plain value=old><input id=mail type=email><input id=number type=number><textarea id=area>old
 lines</textarea><div id=rich contenteditable>old <b>rich</b></div>
 <input id=date type=date value=2020-01-01><input id=time type=time><input id=color type=color><input id=range type=range min=0 max=10 step=2>

@@ -117,7 +117,7 @@ async fn a_click_that_ends_its_tab_is_no_hang() {
     for kind in BOTH {
         let live = Live::start(kind).await;
         let opener = "<title>t</title><button onclick=\"window.open('/pop')\">x</button>";
-        let stage = Stage::pages(&[("/", opener), ("/pop", "<title>pop</title><button onmousedown='close()'>x</button>")]).await;
+        let stage = Stage::pages(&[("/", opener), ("/pop", "<title>pop</title><button onmousedown='window.close()'>x</button>")]).await;
         let open = live.open(&stage).await;
         let tab = open.tab();
         tab.navigate(&stage.url("/"), soon()).await.unwrap();
@@ -146,6 +146,7 @@ const DRAGS: &str = "<!doctype html><style>body{margin:0} div{position:absolute;
 card.ondragstart = (e) => e.dataTransfer.setData('text/plain', 'the card');
 zone.ondragover = (e) => e.preventDefault();
 zone.ondrop = (e) => { e.preventDefault(); document.title = 'dropped ' + e.dataTransfer.getData('text/plain') };
+for (const t of ['pointerdown', 'pointerup', 'mouseup', 'dragstart', 'dragend', 'dragenter', 'dragover', 'drop']) addEventListener(t, (e) => console.log(t + ':' + e.target.id), true);
 let held = false;
 knob.onpointerdown = () => { held = true };
 onpointerup = (e) => { if (held) document.title = 'released on ' + document.elementFromPoint(e.clientX, e.clientY).id; held = false };
@@ -156,12 +157,13 @@ async fn drags_by_the_pointer_and_by_drag_and_drop() {
     for kind in BOTH {
         let live = Live::start(kind).await;
         let stage = Stage::pages(&[("/", DRAGS)]).await;
-        let open = live.open(&stage).await;
-        let tab = open.tab();
+        let mut open = live.open(&stage).await;
+        let tab = &open.tab().clone();
         tab.navigate(&stage.url("/"), soon()).await.unwrap();
         for (from, to, title) in [("#card", "#zone", "dropped the card"), ("#knob", "#slot", "released on slot"), ("#card", "#zone", "dropped the card")] {
             let (from, to) = (element(tab, from).await, element(tab, to).await);
             let dragged = tab.drag(&from, None, &to, None, soon()).await.unwrap();
+            eprintln!("DEBUG {} {}", eval(tab, "document.title").await, open.happenings().iter().filter_map(|h| match h { jurat_core::observation::Happening::Console(c) => Some(c.text.raw().to_owned()), _ => None }).collect::<Vec<_>>().join(" "));
             assert!(dragged.acknowledged && dragged.received.as_ref().unwrap().own, "{kind:?} {title}: {dragged:?}");
             assert_eq!(eval(tab, "document.title").await, title, "{kind:?}");
         }

@@ -38,9 +38,19 @@ async fn a_snapshot_matches_its_template() {
 "#,
         )
         .unwrap();
-        assert!(matches(&template, &tree.nodes).is_ok(), "{kind:?}\n{shown}\n{:?}", matches(&template, &tree.nodes));
+        assert!(
+            matches(&template, &tree.nodes).is_ok(),
+            "{kind:?}\n{shown}\n{:?}",
+            matches(&template, &tree.nodes)
+        );
         assert!(!shown.contains("hidden"), "{shown}");
-        let list = Locator { by: By::Css { css: "ul".into() }, exact: false, regex: false, nth: None, within: None };
+        let list = Locator {
+            by: By::Css { css: "ul".into() },
+            exact: false,
+            regex: false,
+            nth: None,
+            within: None,
+        };
         let found = look(open.tab(), &list, &Look::default(), soon()).await.unwrap();
         let handle = found.handle(open.tab(), 0, soon()).await.unwrap();
         let tree = aria(open.tab(), Some(&handle), soon()).await.unwrap();

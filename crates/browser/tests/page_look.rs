@@ -12,7 +12,13 @@ use jurat_core::contract::{By, FrameChoice, Locator, Within};
 use jurat_core::observation::{Checked, Probe};
 
 fn by(by: By) -> Locator {
-    Locator { by, exact: false, regex: false, nth: None, within: None }
+    Locator {
+        by,
+        exact: false,
+        regex: false,
+        nth: None,
+        within: None,
+    }
 }
 
 fn text(text: &str) -> Locator {
@@ -20,7 +26,10 @@ fn text(text: &str) -> Locator {
 }
 
 fn role(role: &str, name: &str) -> Locator {
-    by(By::Role { role: role.into(), name: (!name.is_empty()).then(|| name.into()) })
+    by(By::Role {
+        role: role.into(),
+        name: (!name.is_empty()).then(|| name.into()),
+    })
 }
 
 fn css(css: &str) -> Locator {
@@ -28,7 +37,10 @@ fn css(css: &str) -> Locator {
 }
 
 fn within(locator: Locator, within: Within) -> Locator {
-    Locator { within: Some(Box::new(within)), ..locator }
+    Locator {
+        within: Some(Box::new(within)),
+        ..locator
+    }
 }
 
 async fn probe(open: &Open, locator: &Locator) -> Probe {
@@ -36,7 +48,12 @@ async fn probe(open: &Open, locator: &Locator) -> Probe {
 }
 
 async fn paths(open: &Open, locator: &Locator) -> Vec<String> {
-    probe(open, locator).await.elements.iter().map(|e| e.path.raw().to_owned()).collect()
+    probe(open, locator)
+        .await
+        .elements
+        .iter()
+        .map(|e| e.path.raw().to_owned())
+        .collect()
 }
 
 async fn show(live: &Live, stage: &Stage, path: &str) -> Open {
@@ -63,7 +80,10 @@ async fn locators_match_as_users_know_them() {
     let regex = |locator: Locator| Locator { regex: true, ..locator };
     let ids = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     let last = |paths: Vec<String>| -> Vec<String> {
-        paths.iter().map(|p| p.rsplit('#').next().unwrap_or_default().to_owned()).collect()
+        paths
+            .iter()
+            .map(|p| p.rsplit('#').next().unwrap_or_default().to_owned())
+            .collect()
     };
     for (locator, wanted) in [
         (text("hello BIG wide world"), &["p"][..]),
@@ -84,32 +104,81 @@ async fn locators_match_as_users_know_them() {
         (role("list", "List"), &["u"]),
         (role("textbox", "Your name"), &["n"]),
         (role("checkbox", "agree"), &["c"]),
-        (by(By::Label { label: "your name".into() }), &["n"]),
+        (
+            by(By::Label {
+                label: "your name".into(),
+            }),
+            &["n"],
+        ),
         (by(By::Label { label: "second".into() }), &["a"]),
         (exact(by(By::Label { label: "First".into() })), &["a"]),
         (by(By::Label { label: "agree".into() }), &["c"]),
-        (by(By::Placeholder { placeholder: "type".into() }), &["n"]),
+        (
+            by(By::Placeholder {
+                placeholder: "type".into(),
+            }),
+            &["n"],
+        ),
         (by(By::Testid { testid: "field".into() }), &["a"]),
         (by(By::Testid { testid: "fiel".into() }), &[]),
         (css("ul > li:last-child"), &["i2"]),
-        (within(role("link", "Go"), Within::Element(role("navigation", ""))), &["w"]),
-        (within(text("item"), Within::Element(Locator { nth: Some(1), ..role("listitem", "") })), &[]),
-        (within(css("span"), Within::Element(Locator { nth: Some(-2), ..role("button", "") })), &["ds"]),
+        (
+            within(role("link", "Go"), Within::Element(role("navigation", ""))),
+            &["w"],
+        ),
+        (
+            within(
+                text("item"),
+                Within::Element(Locator {
+                    nth: Some(1),
+                    ..role("listitem", "")
+                }),
+            ),
+            &[],
+        ),
+        (
+            within(
+                css("span"),
+                Within::Element(Locator {
+                    nth: Some(-2),
+                    ..role("button", "")
+                }),
+            ),
+            &["ds"],
+        ),
     ] {
         assert_eq!(last(paths(&open, &locator).await), ids(wanted), "{locator}");
     }
     let probe = probe(&open, &role("button", "all")).await;
     let button = &probe.elements[0];
     assert!(button.ax && !button.enabled && button.name.raw() == "Delete all" && button.role.raw() == "button");
-    let found = look(open.tab(), &css("#c"), &Look { attributes: vec!["aria-label".into(), "nope".into()], ..Look::default() }, soon()).await.unwrap();
+    let found = look(
+        open.tab(),
+        &css("#c"),
+        &Look {
+            attributes: vec!["aria-label".into(), "nope".into()],
+            ..Look::default()
+        },
+        soon(),
+    )
+    .await
+    .unwrap();
     let check = &found.probe.elements[0];
     assert_eq!((check.checked, check.attributes.len()), (Some(Checked::True), 1));
     assert!(check.css && found.handle(open.tab(), 0, soon()).await.is_ok());
-    let near = look(open.tab(), &role("button", "Delete two"), &Look::default(), soon()).await.unwrap().probe.near;
+    let near = look(open.tab(), &role("button", "Delete two"), &Look::default(), soon())
+        .await
+        .unwrap()
+        .probe
+        .near;
     assert!(near.iter().any(|n| n.raw() == "button \"Delete one\""), "{near:?}");
-    let bad = look(open.tab(), &css("p["), &Look::default(), soon()).await.unwrap_err();
+    let bad = look(open.tab(), &css("p["), &Look::default(), soon())
+        .await
+        .unwrap_err();
     assert!(matches!(bad, ReadError::BadLocator { .. }), "{bad:?}");
-    let bad = look(open.tab(), &regex(text("(")), &Look::default(), soon()).await.unwrap_err();
+    let bad = look(open.tab(), &regex(text("(")), &Look::default(), soon())
+        .await
+        .unwrap_err();
     assert!(matches!(bad, ReadError::BadLocator { .. }), "{bad:?}");
 }
 
@@ -135,22 +204,32 @@ async fn a_page_that_lies_and_shadows_names_changes_nothing() {
     let live = Live::start(Kind::HeadlessShell).await;
     let stage = Stage::pages(&[("/", FORGED)]).await;
     let open = show(&live, &stage, "/").await;
-    let options = Look { layout: true, ..Look::default() };
-    let real = look(open.tab(), &text("real text"), &options, soon()).await.unwrap().probe;
+    let options = Look {
+        layout: true,
+        ..Look::default()
+    };
+    let real = look(open.tab(), &text("real text"), &options, soon())
+        .await
+        .unwrap()
+        .probe;
     assert_eq!(real.elements.len(), 1, "{real:?}");
     let layout = &real.elements[0].layout;
     assert!(layout.rendered && layout.boxes[0].height < 4000, "{layout:?}");
     assert!(probe(&open, &text("PASS")).await.elements.is_empty());
-    assert_eq!(paths(&open, &role("button", "Save")).await, ["form#f > button#b".replace("form#f > ", "")]);
+    assert_eq!(
+        paths(&open, &role("button", "Save")).await,
+        ["form#f > button#b".replace("form#f > ", "")]
+    );
     assert_eq!(probe(&open, &css("form")).await.matches, 2);
 }
 
-const SHADOWS: &str = r#"<!doctype html><my-open id=o></my-open><my-closed id=c><span id=light>light</span></my-closed><div id=plain></div>
+const SHADOWS: &str = r#"<!doctype html><my-open id=o></my-open><my-closed id=c><span id=light>light</span></my-closed><div id=plain></div><div id=slotted>slotted words</div>
 <script>
 const fill = (host, mode, html) => { const root = host.attachShadow({ mode }); root.innerHTML = html; return root; };
 fill(o, "open", "<p id=in>open text</p><button>Open</button>");
 const root = fill(c, "closed", "<p>closed text</p><label>Secret <input></label><slot></slot><b id=nest></b>");
 fill(plain, "closed", "<button>Plain closed</button>");
+fill(slotted, "closed", "<slot></slot><p>beside the slot</p>");
 class Deep extends HTMLElement { constructor() { super(); fill(this, "closed", "<p>nested text</p>"); } }
 customElements.define("my-deep", Deep);
 root.querySelector('#nest').append(document.createElement("my-deep"));
@@ -162,11 +241,16 @@ async fn shadow_roots_open_and_closed_are_reached() {
         let live = Live::start(kind).await;
         let stage = Stage::pages(&[("/", SHADOWS)]).await;
         let open = show(&live, &stage, "/").await;
-        let options = Look { layout: true, ..Look::default() };
+        let options = Look {
+            layout: true,
+            ..Look::default()
+        };
         for locator in [
             text("open text"),
             text("closed text"),
             text("nested text"),
+            text("beside the slot"),
+            text("slotted words"),
             text("light"),
             role("button", "Open"),
             role("button", "Plain closed"),
@@ -177,7 +261,10 @@ async fn shadow_roots_open_and_closed_are_reached() {
             let found = look(open.tab(), &locator, &options, soon()).await.unwrap().probe;
             assert_eq!(found.elements.len(), 1, "{kind:?} {locator}: {found:?}");
             let layout = &found.elements[0].layout;
-            assert!(layout.shown.is_some() && layout.tops.iter().all(|t| t.is == jurat_core::observation::TopIs::Own), "{locator}: {layout:?}");
+            assert!(
+                layout.shown.is_some() && layout.tops.iter().all(|t| t.is == jurat_core::observation::TopIs::Own),
+                "{locator}: {layout:?}"
+            );
         }
     }
 }
@@ -186,23 +273,55 @@ async fn shadow_roots_open_and_closed_are_reached() {
 async fn frames_are_read_in_and_out_of_process() {
     for kind in BOTH {
         let live = Live::start(kind).await;
-        let stage = Stage::pages(&[("/inner", "<!doctype html><body style='margin:0'><button style='margin:20px'>Inner</button><p>same words</p>")]).await;
+        let stage = Stage::pages(&[(
+            "/inner",
+            "<!doctype html><body style='margin:0'><button style='margin:20px'>Inner</button><p>same words</p>",
+        )])
+        .await;
         let other = stage.url("/inner").replace("127.0.0.1", "localhost");
         let outer = format!(
             "<!doctype html><body style='margin:0'><p>same words</p><iframe name=near title=Near src=/inner style='position:absolute;left:100px;top:50px;border:2px solid'></iframe>
              <iframe id=far src='{other}' style='position:absolute;left:450px;top:50px;border:0'></iframe>"
         );
-        let stage_outer = Stage::pages(&[("/", &outer), ("/inner", "<!doctype html><body style='margin:0'><button style='margin:20px'>Inner</button><p>same words</p>")]).await;
+        let stage_outer = Stage::pages(&[
+            ("/", &outer),
+            (
+                "/inner",
+                "<!doctype html><body style='margin:0'><button style='margin:20px'>Inner</button><p>same words</p>",
+            ),
+        ])
+        .await;
         let open = show(&live, &stage_outer, "/").await;
-        let options = Look { layout: true, scroll: true, ..Look::default() };
-        let found = look(open.tab(), &role("button", "Inner"), &options, soon()).await.unwrap().probe;
-        assert_eq!((found.elements.len(), found.frames, found.unread_frames.len()), (2, 3, 0), "{kind:?} {found:?}");
+        let options = Look {
+            layout: true,
+            scroll: true,
+            ..Look::default()
+        };
+        let found = look(open.tab(), &role("button", "Inner"), &options, soon())
+            .await
+            .unwrap()
+            .probe;
+        assert_eq!(
+            (found.elements.len(), found.frames, found.unread_frames.len()),
+            (2, 3, 0),
+            "{kind:?} {found:?}"
+        );
         for (element, left) in found.elements.iter().zip([102, 450]) {
             let layout = &element.layout;
             let box_ = layout.shown.unwrap();
-            assert!((box_.x / 100 - left - 20).abs() < 12 && box_.y > 5000, "{kind:?} {layout:?}");
-            assert!(layout.tops.iter().all(|t| t.is == jurat_core::observation::TopIs::Own), "{kind:?} {layout:?}");
-            assert_eq!(layout.hit.as_ref().unwrap().is, jurat_core::observation::TopIs::Own, "{kind:?} {layout:?}");
+            assert!(
+                (box_.x / 100 - left - 20).abs() < 12 && box_.y > 5000,
+                "{kind:?} {layout:?}"
+            );
+            assert!(
+                layout.tops.iter().all(|t| t.is == jurat_core::observation::TopIs::Own),
+                "{kind:?} {layout:?}"
+            );
+            assert_eq!(
+                layout.hit.as_ref().unwrap().is,
+                jurat_core::observation::TopIs::Own,
+                "{kind:?} {layout:?}"
+            );
         }
         assert_eq!(probe(&open, &text("same words")).await.matches, 3);
         let named = |frame: FrameChoice| within(text("same words"), Within::Frame { frame });
@@ -219,15 +338,23 @@ async fn frames_are_read_in_and_out_of_process() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_look_on_ten_thousand_rows_is_quick_and_a_hung_page_ends_at_its_deadline() {
     let live = Live::start(Kind::HeadlessShell).await;
-    let rows: String = (0..10_000)
-        .map(|i| format!("<li><span>Row number {i}</span> <button>Delete {i}</button><input type=checkbox></li>"))
-        .collect();
+    let row = |i| format!("<li><span>Row number {i}</span> <button>Delete {i}</button><input type=checkbox></li>");
+    let rows = (0..10_000).map(row).collect::<Vec<_>>().concat();
     let big = format!("<!doctype html><ul aria-label=Notes>{rows}</ul>");
     let hung = "<!doctype html><p>hung</p><script>setTimeout(() => { for (;;); }, 50)</script>";
     let stage = Stage::pages(&[("/", &big), ("/hung", hung)]).await;
     let open = show(&live, &stage, "/").await;
-    let options = Look { layout: true, ..Look::default() };
-    for locator in [text("row number 9977"), text("nothing like it"), role("button", "delete 9977"), role("button", ""), css("li:nth-child(77)")] {
+    let options = Look {
+        layout: true,
+        ..Look::default()
+    };
+    for locator in [
+        text("row number 9977"),
+        text("nothing like it"),
+        role("button", "delete 9977"),
+        role("button", ""),
+        css("li:nth-child(77)"),
+    ] {
         let mut best = Duration::MAX;
         for _ in 0..4 {
             let begun = Instant::now();
@@ -241,7 +368,20 @@ async fn a_look_on_ten_thousand_rows_is_quick_and_a_hung_page_ends_at_its_deadli
     let open = show(&live, &stage, "/hung").await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let begun = Instant::now();
-    let error = look(open.tab(), &text("hung"), &options, Instant::now() + Duration::from_millis(700)).await.unwrap_err();
-    assert!(matches!(error, ReadError::Page(jurat_browser::context::ActError::Unresponsive { .. })), "{error:?}");
+    let error = look(
+        open.tab(),
+        &text("hung"),
+        &options,
+        Instant::now() + Duration::from_millis(700),
+    )
+    .await
+    .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            ReadError::Page(jurat_browser::context::ActError::Unresponsive { .. })
+        ),
+        "{error:?}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(2));
 }

@@ -12,7 +12,13 @@ use jurat_core::contract::{By, Locator};
 use jurat_core::observation::Painted;
 
 fn text(text: &str) -> Locator {
-    Locator { by: By::Text { text: text.into() }, exact: false, regex: false, nth: None, within: None }
+    Locator {
+        by: By::Text { text: text.into() },
+        exact: false,
+        regex: false,
+        nth: None,
+        within: None,
+    }
 }
 
 const PAGE: &str = r#"<!doctype html><style>@keyframes flash { 0%, 100% { opacity: 0 } 30%, 70% { opacity: 1 } } .flash { animation: flash 600ms 1 } #css { opacity: 0 }</style>
@@ -33,13 +39,22 @@ addEventListener("message", async (event) => { await run[event.data](); document
 
 async fn painted(open: &Open, words: &str, run: &str) -> Painted {
     let tab = open.tab();
-    let mut watch = Watch::arm(tab, &[text(words), text("kept words")], 3, soon()).await.unwrap();
+    let mut watch = Watch::arm(tab, &[text(words), text("kept words")], 3, soon())
+        .await
+        .unwrap();
     let frames = tab.frames();
     let go = format!("() => postMessage('{run}', '*')");
     let _: Option<u8> = tab.call_world(&frames[0], go, Vec::new(), soon()).await.unwrap();
     for _ in 0..400 {
         let frames = tab.frames();
-        let done = tab.call_world(&frames[0], "() => document.documentElement.dataset.done ?? ''", Vec::new(), soon()).await;
+        let done = tab
+            .call_world(
+                &frames[0],
+                "() => document.documentElement.dataset.done ?? ''",
+                Vec::new(),
+                soon(),
+            )
+            .await;
         if done.is_ok_and(|d: String| d == run) {
             break;
         }
@@ -58,7 +73,11 @@ async fn painted(open: &Open, words: &str, run: &str) -> Painted {
 async fn toasts_are_seen_and_what_was_never_painted_is_not() {
     for kind in BOTH {
         let live = Live::start(kind).await;
-        let stage = Stage::pages(&[("/", PAGE), ("/next", "<!doctype html><html data-done=leaves><p>Next page</p>")]).await;
+        let stage = Stage::pages(&[
+            ("/", PAGE),
+            ("/next", "<!doctype html><html data-done=leaves><p>Next page</p>"),
+        ])
+        .await;
         for (words, run, count) in [
             ("Toast unseen", "never", false),
             ("Toast short", "short", true),
@@ -70,9 +89,20 @@ async fn toasts_are_seen_and_what_was_never_painted_is_not() {
             let open = live.open(&stage).await;
             open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
             let painted = painted(&open, words, run).await;
-            assert!(painted.since_action == 3 && painted.before == 0 && !painted.lost, "{kind:?} {run}: {painted:?}");
-            assert_eq!(painted.samples.iter().any(|s| s.seen > 0), count, "{kind:?} {run}: {painted:?}");
-            assert_eq!(painted.samples.last().map_or(0, |s| s.seen), 0, "{kind:?} {run}: {painted:?}");
+            assert!(
+                painted.since_action == 3 && painted.before == 0 && !painted.lost,
+                "{kind:?} {run}: {painted:?}"
+            );
+            assert_eq!(
+                painted.samples.iter().any(|s| s.seen > 0),
+                count,
+                "{kind:?} {run}: {painted:?}"
+            );
+            assert_eq!(
+                painted.samples.last().map_or(0, |s| s.seen),
+                0,
+                "{kind:?} {run}: {painted:?}"
+            );
         }
     }
 }
@@ -84,10 +114,18 @@ async fn a_document_that_comes_later_is_watched_from_its_first_frame() {
     let stage = Stage::pages(&[("/", "<!doctype html><p>First</p>"), ("/next", next)]).await;
     let open = live.open(&stage).await;
     open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
-    let mut watch = Watch::arm(open.tab(), &[text("Toast at once")], 1, soon()).await.unwrap();
+    let mut watch = Watch::arm(open.tab(), &[text("Toast at once")], 1, soon())
+        .await
+        .unwrap();
     open.tab().navigate(&stage.url("/next"), soon()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     let painted = watch.read(open.tab(), soon()).await.unwrap().remove(0);
-    assert!(painted.samples.iter().any(|s| s.seen == 1) && painted.samples.last().unwrap().seen == 0, "{painted:?}");
-    assert!(!painted.lost && painted.samples[0].text.as_ref().unwrap().raw() == "Toast at once", "{painted:?}");
+    assert!(
+        painted.samples.iter().any(|s| s.seen == 1) && painted.samples.last().unwrap().seen == 0,
+        "{painted:?}"
+    );
+    assert!(
+        !painted.lost && painted.samples[0].text.as_ref().unwrap().raw() == "Toast at once",
+        "{painted:?}"
+    );
 }

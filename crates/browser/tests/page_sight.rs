@@ -13,15 +13,30 @@ use jurat_core::evaluate::{Sight, sight};
 use jurat_core::observation::{Element, Layout, ProofMeans};
 
 fn text(text: &str) -> Locator {
-    Locator { by: By::Text { text: text.into() }, exact: false, regex: false, nth: None, within: None }
+    Locator {
+        by: By::Text { text: text.into() },
+        exact: false,
+        regex: false,
+        nth: None,
+        within: None,
+    }
 }
 
 fn css(css: &str) -> Locator {
-    Locator { by: By::Css { css: css.into() }, exact: false, regex: false, nth: None, within: None }
+    Locator {
+        by: By::Css { css: css.into() },
+        exact: false,
+        regex: false,
+        nth: None,
+        within: None,
+    }
 }
 
 async fn one(open: &Open, locator: &Locator) -> Element {
-    let mut found = look(open.tab(), locator, &Look::for_sight(), soon()).await.unwrap().probe;
+    let mut found = look(open.tab(), locator, &Look::for_sight(), soon())
+        .await
+        .unwrap()
+        .probe;
     assert_eq!(found.elements.len(), 1, "{locator}: {found:?}");
     found.elements.remove(0)
 }
@@ -38,50 +53,142 @@ const COVER: &str = "position:absolute;left:0;top:0;width:300px;height:100px;poi
 fn twins() -> Vec<(&'static str, String, String)> {
     let p = |style: &str| format!("<p style=\"{style}\">words</p>");
     let in_div = |style: &str| format!("<div style=\"{style}\"><p>words</p></div>");
-    let covered = |cover: &str, script: &str| format!("<p>words</p><canvas id=c width=300 height=100 style=\"{COVER};{cover}\"></canvas><script>const g = c.getContext('2d');{script}</script>");
+    let covered = |cover: &str, script: &str| {
+        format!(
+            "<p>words</p><canvas id=c width=300 height=100 style=\"{COVER};{cover}\"></canvas><script>const g = c.getContext('2d');{script}</script>"
+        )
+    };
     vec![
         ("display", p("display:block"), p("display:none")),
         ("visibility", p("visibility:visible"), p("visibility:hidden")),
         ("opacity", p("opacity:1"), p("opacity:0")),
         ("opacity of an ancestor", in_div("opacity:.8"), in_div("opacity:0")),
         ("opacity by filter", p("filter:opacity(1)"), p("filter:opacity(0)")),
-        ("off-screen left", p("position:absolute;left:50px"), p("position:absolute;left:-5000px")),
-        ("below the fold", p("position:absolute;top:1500px"), p("position:fixed;top:1500px")),
+        (
+            "off-screen left",
+            p("position:absolute;left:50px"),
+            p("position:absolute;left:-5000px"),
+        ),
+        (
+            "below the fold",
+            p("position:absolute;top:1500px"),
+            p("position:fixed;top:1500px"),
+        ),
         ("font-size", p("font-size:12px"), p("font-size:0")),
         ("scale", p("transform:scale(.9)"), p("transform:scale(0)")),
-        ("overflow", in_div("overflow:hidden;height:50px"), in_div("overflow:hidden;height:0")),
+        (
+            "overflow",
+            in_div("overflow:hidden;height:50px"),
+            in_div("overflow:hidden;height:0"),
+        ),
         (
             "scrolled out",
-            "<div style='overflow:auto;height:60px;width:200px'><div style='height:300px'></div><p>words</p></div>".into(),
-            "<div style='overflow:hidden;height:60px;width:200px'><div style='height:300px'></div><p>words</p></div>".into(),
+            "<div style='overflow:auto;height:60px;width:200px'><div style='height:300px'></div><p>words</p></div>"
+                .into(),
+            "<div style='overflow:hidden;height:60px;width:200px'><div style='height:300px'></div><p>words</p></div>"
+                .into(),
         ),
-        ("clip", p("position:absolute;clip:rect(0,200px,50px,0)"), p("position:absolute;clip:rect(1px,1px,1px,1px)")),
+        (
+            "clip",
+            p("position:absolute;clip:rect(0,200px,50px,0)"),
+            p("position:absolute;clip:rect(1px,1px,1px,1px)"),
+        ),
         ("clip-path", p("clip-path:inset(0)"), p("clip-path:inset(50%)")),
-        ("clip-path polygon", p("clip-path:polygon(0 0,100% 0,100% 100%,0 100%)"), p("clip-path:polygon(99% 0,100% 0,100% 100%)")),
-        ("mask", p("mask-image:linear-gradient(#000,#000)"), p("mask-image:linear-gradient(transparent,transparent)")),
+        (
+            "clip-path polygon",
+            p("clip-path:polygon(0 0,100% 0,100% 100%,0 100%)"),
+            p("clip-path:polygon(99% 0,100% 0,100% 100%)"),
+        ),
+        (
+            "mask",
+            p("mask-image:linear-gradient(#000,#000)"),
+            p("mask-image:linear-gradient(transparent,transparent)"),
+        ),
         ("colour", p("color:#333"), p("color:#fff")),
         ("near-white", p("color:#bbb"), p("color:#fafafa")),
         ("transparent", p("color:#000"), p("color:transparent")),
-        ("fill colour", p("-webkit-text-fill-color:#000"), p("-webkit-text-fill-color:#fff")),
-        ("same-coloured box", p("background:#246;color:#fff"), p("background:#246;color:#246")),
+        (
+            "fill colour",
+            p("-webkit-text-fill-color:#000"),
+            p("-webkit-text-fill-color:#fff"),
+        ),
+        (
+            "same-coloured box",
+            p("background:#246;color:#fff"),
+            p("background:#246;color:#246"),
+        ),
         ("indent", p("text-indent:10px"), p("text-indent:-9999px")),
-        ("closed details", "<details open><summary>x</summary><p>words</p></details>".into(), "<details><summary>x</summary><p>words</p></details>".into()),
-        ("content-visibility", p("content-visibility:visible"), in_div("content-visibility:hidden")),
-        ("cover that takes clicks", covered("pointer-events:auto;background:none", ""), covered("pointer-events:auto;background:#fff", "")),
-        ("cover that lets clicks through", covered("", ""), covered("background:#fff", "")),
-        ("canvas cover", covered("", "g.strokeRect(0,0,300,100)"), covered("", "g.fillStyle='#fff';g.fillRect(0,0,300,100)")),
+        (
+            "closed details",
+            "<details open><summary>x</summary><p>words</p></details>".into(),
+            "<details><summary>x</summary><p>words</p></details>".into(),
+        ),
+        (
+            "content-visibility",
+            p("content-visibility:visible"),
+            in_div("content-visibility:hidden"),
+        ),
+        (
+            "cover that takes clicks",
+            covered("pointer-events:auto;background:none", ""),
+            covered("pointer-events:auto;background:#fff", ""),
+        ),
+        (
+            "cover that lets clicks through",
+            covered("", ""),
+            covered("background:#fff", ""),
+        ),
+        (
+            "canvas cover",
+            covered("", "g.strokeRect(0,0,300,100)"),
+            covered("", "g.fillStyle='#fff';g.fillRect(0,0,300,100)"),
+        ),
         (
             "animated cover",
-            format!("<style>@keyframes m{{to{{background:rgba(255,255,255,.05)}}}}</style><p>words</p><div style=\"{COVER};animation:m .2s infinite alternate\"></div>"),
-            format!("<style>@keyframes m{{from{{background:#fff}}to{{background:#fef}}}}</style><p>words</p><div style=\"{COVER};animation:m .2s infinite alternate\"></div>"),
+            format!(
+                "<style>@keyframes m{{to{{background:rgba(255,255,255,.05)}}}}</style><p>words</p><div style=\"{COVER};animation:m .2s infinite alternate\"></div>"
+            ),
+            format!(
+                "<style>@keyframes m{{from{{background:#fff}}to{{background:#fdfdff}}}}</style><p>words</p><div style=\"{COVER};animation:m .2s infinite alternate\"></div>"
+            ),
         ),
-        ("opacity of their own, important", p("opacity:1 !important;mix-blend-mode:darken"), p("opacity:1 !important;color:#fff;mix-blend-mode:darken")),
-        ("gradient text", p("background:linear-gradient(#00f,#f00);-webkit-background-clip:text;color:transparent"), p("background:linear-gradient(#fff,#fff);-webkit-background-clip:text;color:transparent")),
-        ("gradient behind", p("background:linear-gradient(#00f,#f00);color:#fff"), p("background:linear-gradient(#fff,#fff);color:#fff")),
-        ("picture of the same colour below", format!("<div style=\"{COVER};background:#eee\"></div><p style='position:relative'>words</p>"), format!("<div style=\"{COVER};background:#000\"></div><p style='position:relative'>words</p>")),
-        ("back face", p("transform:rotateY(10deg);backface-visibility:hidden"), p("transform:rotateY(180deg);backface-visibility:hidden")),
-        ("frame", "<iframe srcdoc='<p>words</p>'></iframe>".into(), "<iframe style='opacity:0' srcdoc='<p>words</p>'></iframe>".into()),
-        ("covered frame", "<iframe srcdoc='<p>words</p>'></iframe>".into(), format!("<iframe srcdoc='<p>words</p>' style='position:absolute;left:0;top:0'></iframe><div style=\"{COVER};z-index:2;height:200px;background:#fff\"></div>")),
+        (
+            "opacity of their own, important",
+            p("opacity:1 !important;mix-blend-mode:darken"),
+            p("opacity:1 !important;color:#fff;mix-blend-mode:darken"),
+        ),
+        (
+            "gradient text",
+            p("background:linear-gradient(#00f,#f00);-webkit-background-clip:text;color:transparent"),
+            p("background:linear-gradient(#fff,#fff);-webkit-background-clip:text;color:transparent"),
+        ),
+        (
+            "gradient behind",
+            p("background:linear-gradient(#00f,#f00);color:#fff"),
+            p("background:linear-gradient(#fff,#fff);color:#fff"),
+        ),
+        (
+            "picture of the same colour below",
+            format!("<div style=\"{COVER};background:#eee\"></div><p style='position:relative'>words</p>"),
+            format!("<div style=\"{COVER};background:#000\"></div><p style='position:relative'>words</p>"),
+        ),
+        (
+            "back face",
+            p("transform:rotateY(10deg);backface-visibility:hidden"),
+            p("transform:rotateY(180deg);backface-visibility:hidden"),
+        ),
+        (
+            "frame",
+            "<iframe srcdoc='<p>words</p>'></iframe>".into(),
+            "<iframe style='opacity:0' srcdoc='<p>words</p>'></iframe>".into(),
+        ),
+        (
+            "covered frame",
+            "<iframe srcdoc='<p>words</p>'></iframe>".into(),
+            format!(
+                "<iframe srcdoc='<p>words</p>' style='position:absolute;left:0;top:0'></iframe><div style=\"{COVER};z-index:2;height:200px;background:#fff\"></div>"
+            ),
+        ),
     ]
 }
 
@@ -101,8 +208,17 @@ async fn each_way_to_hide_is_seen_and_its_twin_is_visible() {
     let begun = Instant::now();
     for (at, (name, _, _)) in pages.iter().enumerate() {
         for (which, good) in [("shown", true), ("hidden", false)] {
-            let document = open.tab().navigate(&stage.url(&format!("/{at}/{which}")), soon()).await.unwrap();
-            assert_eq!(document.status, Some(200), "{name}, {which}: {document:?} {:?}", stage.site.hits().iter().rev().take(4).collect::<Vec<_>>());
+            let document = open
+                .tab()
+                .navigate(&stage.url(&format!("/{at}/{which}")), soon())
+                .await
+                .unwrap();
+            assert_eq!(
+                document.status,
+                Some(200),
+                "{name}, {which}: {document:?} {:?}",
+                stage.site.hits().iter().rev().take(4).collect::<Vec<_>>()
+            );
             let (answer, layout) = seen(&open, &text("words")).await;
             if good != (answer == Sight::Visible) || (!good && !matches!(answer, Sight::Hidden(_))) {
                 wrong.push(format!("{name}, {which}: {answer:?} {layout:?}"));
@@ -122,9 +238,19 @@ async fn plain_things_need_no_proof() {
     let stage = Stage::pages(&[("/", SIMPLE)]).await;
     let open = live.open(&stage).await;
     open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
-    for locator in [text("Notes"), css("input"), css("button"), text("buy milk"), css("ul"), text("on dark")] {
+    for locator in [
+        text("Notes"),
+        css("input"),
+        css("button"),
+        text("buy milk"),
+        css("ul"),
+        text("on dark"),
+    ] {
         let (answer, layout) = seen(&open, &locator).await;
-        assert!(answer == Sight::Visible && layout.proof.is_none(), "{locator}: {layout:?}");
+        assert!(
+            answer == Sight::Visible && layout.proof.is_none(),
+            "{locator}: {layout:?}"
+        );
     }
     let begun = Instant::now();
     for _ in 0..20 {
@@ -145,9 +271,16 @@ async fn a_proof_reaches_closed_roots_and_leaves_nothing_behind() {
     open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
     let (answer, layout) = seen(&open, &text("words")).await;
     let proof = layout.proof.clone().unwrap();
-    assert!(answer == Sight::Visible && proof.means == ProofMeans::TextColour && proof.pairs >= 3, "{layout:?}");
+    assert!(
+        answer == Sight::Visible && proof.means == ProofMeans::TextColour && proof.pairs >= 3,
+        "{layout:?}"
+    );
     let frames = open.tab().frames();
-    let left: u32 = open.tab().call_world(&frames[0], "() => document.getAnimations().length", Vec::new(), soon()).await.unwrap();
+    let left: u32 = open
+        .tab()
+        .call_world(&frames[0], "() => document.getAnimations().length", Vec::new(), soon())
+        .await
+        .unwrap();
     assert_eq!(left, 0);
 }
 
@@ -161,11 +294,37 @@ async fn the_action_point_tells_what_the_pointer_hits() {
     let stage = Stage::pages(&[("/", page)]).await;
     let open = live.open(&stage).await;
     open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
-    for (id, is, stable) in [("#a", "Own", true), ("#b", "Other", true), ("#c", "Own", true), ("#m", "Own", false)] {
-        let found = look(open.tab(), &css(id), &Look::for_action(), soon()).await.unwrap().probe;
+    for (id, is, stable) in [
+        ("#a", "Own", true),
+        ("#b", "Other", true),
+        ("#c", "Own", true),
+        ("#m", "Own", false),
+    ] {
+        let found = look(open.tab(), &css(id), &Look::for_action(), soon())
+            .await
+            .unwrap()
+            .probe;
         let layout = &found.elements[0].layout;
-        assert_eq!((format!("{:?}", layout.hit.as_ref().unwrap().is).as_str(), layout.stable), (is, Some(stable)), "{id}: {layout:?}");
+        assert_eq!(
+            (format!("{:?}", layout.hit.as_ref().unwrap().is).as_str(), layout.stable),
+            (is, Some(stable)),
+            "{id}: {layout:?}"
+        );
     }
-    let found = look(open.tab(), &css("#b"), &Look::for_action(), soon()).await.unwrap().probe;
-    assert!(found.elements[0].layout.hit.as_ref().unwrap().other.as_ref().unwrap().raw().contains("over"));
+    let found = look(open.tab(), &css("#b"), &Look::for_action(), soon())
+        .await
+        .unwrap()
+        .probe;
+    assert!(
+        found.elements[0]
+            .layout
+            .hit
+            .as_ref()
+            .unwrap()
+            .other
+            .as_ref()
+            .unwrap()
+            .raw()
+            .contains("over")
+    );
 }

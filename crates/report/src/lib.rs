@@ -5,7 +5,7 @@
 //! bundle gives the same bytes.
 //!
 //! Invariants: nothing is shown that does not come from the bundle; text from a page, an app or a peer is escaped and its
-//! control and direction characters are made visible ([`text::shown`]) before a template sees it; what was left out for
+//! control and direction characters are made visible before a template sees it; what was left out for
 //! size is said where it would have stood; a file that cannot be read is said to be so, and the rest is shown.
 
 mod compare;

@@ -35,10 +35,12 @@ pub async fn aria(tab: &Tab, root: Option<&ElementHandle>, deadline: Instant) ->
     const WHAT: &str = "read the accessibility tree";
     tab.race(WHAT, async {
         loop {
-            match once(tab, root, deadline).await {
-                Err(error) if error.retryable() && root.is_none() && Instant::now() + PAUSE < deadline => tokio::time::sleep(PAUSE).await,
-                other => return Ok(other),
+            let tree = once(tab, root, deadline).await;
+            let again = tree.as_ref().is_err_and(ReadError::retryable) && root.is_none();
+            if !again || Instant::now() + PAUSE >= deadline {
+                return Ok(tree);
             }
+            tokio::time::sleep(PAUSE).await;
         }
     })
     .await?
@@ -54,18 +56,35 @@ async fn once(tab: &Tab, root: Option<&ElementHandle>, deadline: Instant) -> Res
             (main.session.clone(), main.frame_id.clone())
         }
     };
-    let ask = GetFullAxTree { frame_id: Some(frame_id), ..Default::default() };
+    let ask = GetFullAxTree {
+        frame_id: Some(frame_id),
+        ..Default::default()
+    };
     let nodes = session.call(&ask, deadline).await?.nodes;
     let by_id: HashMap<AxNodeId, &AxNode> = nodes.iter().map(|node| (node.node_id.clone(), node)).collect();
     let top = match root {
         None => nodes.first(),
         Some(element) => nodes.iter().find(|node| node.backend_dom_node_id == Some(element.node)),
     };
-    let Some(top) = top else { return Err(ActError::Gone { what: WHAT }.into()) };
-    let mut tree = Tree { by_id: &by_id, attributes: HashMap::new(), left: MAX_NODES, cut: false };
+    let Some(top) = top else {
+        return Err(ActError::Gone { what: WHAT }.into());
+    };
+    let mut tree = Tree {
+        by_id: &by_id,
+        attributes: HashMap::new(),
+        left: MAX_NODES,
+        cut: false,
+    };
     tree.describe(&session, &nodes, deadline).await?;
-    let nodes = if root.is_some() { tree.nodes(top, 0, 0) } else { tree.children(top, 0, 0) };
-    Ok(AriaFact { nodes: tidy(&nodes), cut: tree.cut })
+    let nodes = if root.is_some() {
+        tree.nodes(top, 0, 0)
+    } else {
+        tree.children(top, 0, 0)
+    };
+    Ok(AriaFact {
+        nodes: tidy(&nodes),
+        cut: tree.cut,
+    })
 }
 
 struct Tree<'a> {
@@ -89,7 +108,11 @@ impl Tree<'_> {
         let pending: Vec<_> = wanted
             .take(MAX_DESCRIBED)
             .map(|(node, attribute)| {
-                let ask = DescribeNode { backend_node_id: Some(node), depth: Some(0), ..Default::default() };
+                let ask = DescribeNode {
+                    backend_node_id: Some(node),
+                    depth: Some(0),
+                    ..Default::default()
+                };
                 (node, attribute, session.send(&ask))
             })
             .collect();
@@ -97,7 +120,10 @@ impl Tree<'_> {
             match one.wait(deadline).await {
                 Ok(answer) => {
                     let pairs = answer.node.attributes.unwrap_or_default();
-                    let value = pairs.chunks_exact(2).find(|pair| pair[0] == attribute).map(|pair| pair[1].clone());
+                    let value = pairs
+                        .chunks_exact(2)
+                        .find(|pair| pair[0] == attribute)
+                        .map(|pair| pair[1].clone());
                     self.attributes.extend(value.map(|value| (node, value)));
                 }
                 // It went away meanwhile.
@@ -129,13 +155,21 @@ impl Tree<'_> {
         match role.as_str() {
             "StaticText" => {
                 self.left -= 1;
-                vec![Node { role: Untrusted::new(Node::TEXT), text: self.bounded(&name), ..Node::default() }]
+                vec![Node {
+                    role: Untrusted::new(Node::TEXT),
+                    text: self.bounded(&name),
+                    ..Node::default()
+                }]
             }
             "LineBreak" => vec![Node::text(" ")],
             "InlineTextBox" | "ListMarker" => Vec::new(),
             "iframe" => {
                 self.left -= 1;
-                vec![Node { role: Untrusted::new("iframe"), name: self.bounded(&name), ..Node::default() }]
+                vec![Node {
+                    role: Untrusted::new("iframe"),
+                    name: self.bounded(&name),
+                    ..Node::default()
+                }]
             }
             "" => self.children(node, level, depth),
             // A form is one only by its name.
@@ -164,9 +198,18 @@ impl Tree<'_> {
     }
 
     fn element(&mut self, node: &AxNode, role: &str, name: &str) -> Node {
-        let mut out = Node { role: Untrusted::new(role), name: self.bounded(name), ..Node::default() };
+        let mut out = Node {
+            role: Untrusted::new(role),
+            name: self.bounded(name),
+            ..Node::default()
+        };
         for property in node.properties.iter().flatten() {
-            let raw = property.value.value.as_ref().map_or("null", |v| v.get()).trim_matches('"');
+            let raw = property
+                .value
+                .value
+                .as_ref()
+                .map_or("null", |v| v.get())
+                .trim_matches('"');
             match property.name.as_str() {
                 "level" if matches!(role, "heading" | "row" | "treeitem") => out.level = raw.parse().ok(),
                 "checked" => out.checked = tristate(raw),
@@ -178,9 +221,16 @@ impl Tree<'_> {
                 _ => {}
             }
         }
-        if let Some(value) = node.backend_dom_node_id.and_then(|id| self.attributes.get(&id).cloned()) {
+        if let Some(value) = node
+            .backend_dom_node_id
+            .and_then(|id| self.attributes.get(&id).cloned())
+        {
             let value = self.bounded(&value);
-            if role == "link" { out.url = Some(value) } else { out.placeholder = Some(value) }
+            if role == "link" {
+                out.url = Some(value)
+            } else {
+                out.placeholder = Some(value)
+            }
         }
         out
     }

@@ -35,8 +35,15 @@ impl AxFact {
 
 /// Asks Chromium for the role and name of what was found, and leaves only what is a match by them. Where only Chromium's answer makes it one, its
 /// facts are fetched.
-pub(super) async fn confirm(gathered: &mut Gathered, locator: &Locator, wish: &Wish, deadline: Instant) -> Result<(), ReadError> {
-    let all: Vec<usize> = (0..gathered.found.len()).filter(|at| gathered.found[*at].ax.is_some()).collect();
+pub(super) async fn confirm(
+    gathered: &mut Gathered,
+    locator: &Locator,
+    wish: &Wish,
+    deadline: Instant,
+) -> Result<(), ReadError> {
+    let all: Vec<usize> = (0..gathered.found.len())
+        .filter(|at| gathered.found[*at].ax.is_some())
+        .collect();
     ask(gathered, &all, deadline).await?;
     // A tree that was built just now can still lack a frame's part: what the scan is sure of is asked for twice.
     let again: Vec<usize> = all
@@ -68,14 +75,20 @@ async fn ask(gathered: &mut Gathered, which: &[usize], deadline: Instant) -> Res
     let mut asked = Vec::with_capacity(which.len());
     for at in which {
         let found = &gathered.found[*at];
-        let ask = GetPartialAxTree { backend_node_id: Some(found.node), fetch_relatives: Some(false), ..Default::default() };
+        let ask = GetPartialAxTree {
+            backend_node_id: Some(found.node),
+            fetch_relatives: Some(false),
+            ..Default::default()
+        };
         asked.push((*at, gathered.frames[found.frame].session.send(&ask)));
     }
     for (at, pending) in asked {
         let fact = match pending.wait(deadline).await {
             Ok(answer) => answer.nodes.first().map(read).unwrap_or_default(),
             // The node went away: its document changed under the look.
-            Err(error) if error.kind() == crate::cdp::CallErrorKind::Refused => return Err(ActError::Gone { what: error.method() }.into()),
+            Err(error) if error.kind() == crate::cdp::CallErrorKind::Refused => {
+                return Err(ActError::Gone { what: error.method() }.into());
+            }
             Err(error) => return Err(error.into()),
         };
         if let Some(found) = gathered.found.get_mut(at) {
@@ -99,9 +112,20 @@ fn is_match(found: &Found, locator: &Locator) -> bool {
 }
 
 /// The facts of matches that the scan did not think were any.
-async fn fetch_missing(gathered: &mut Gathered, locator: &Locator, wish: &Wish, deadline: Instant) -> Result<(), ReadError> {
+async fn fetch_missing(
+    gathered: &mut Gathered,
+    locator: &Locator,
+    wish: &Wish,
+    deadline: Instant,
+) -> Result<(), ReadError> {
     let spec = super::scan::spec(&super::scan::What::Locator(locator), wish, None, 0);
-    let missing: Vec<usize> = gathered.found.iter().enumerate().filter(|(_, f)| f.item.is_unsure()).map(|(at, _)| at).collect();
+    let missing: Vec<usize> = gathered
+        .found
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| f.item.is_unsure())
+        .map(|(at, _)| at)
+        .collect();
     for at in missing {
         let found = &gathered.found[at];
         let arguments = vec![
@@ -120,17 +144,35 @@ async fn fetch_missing(gathered: &mut Gathered, locator: &Locator, wish: &Wish, 
 }
 
 /// The page script's second look at elements of a first.
-pub(super) const MORE: &str = "function (look, indices, spec, scroll) { return __jurat.more(look, indices, spec, scroll); }";
+pub(super) const MORE: &str =
+    "function (look, indices, spec, scroll) { return __jurat.more(look, indices, spec, scroll); }";
 
 fn read(node: &AxNode) -> AxFact {
-    let role = node.role.as_ref().filter(|role| role.r#type == "role").and_then(crate::cdp::protocol::accessibility::AxValue::text);
+    let role = node
+        .role
+        .as_ref()
+        .filter(|role| role.r#type == "role")
+        .and_then(crate::cdp::protocol::accessibility::AxValue::text);
     let role = role.map(|role| match role.as_str() {
         "image" => "img".to_owned(),
         "presentation" => "none".to_owned(),
         _ => role,
     });
-    let name = node.name.as_ref().and_then(crate::cdp::protocol::accessibility::AxValue::text).unwrap_or_default();
+    let name = node
+        .name
+        .as_ref()
+        .and_then(crate::cdp::protocol::accessibility::AxValue::text)
+        .unwrap_or_default();
     // A form is one only by its name.
-    let role = if role.as_deref() == Some("form") && name.is_empty() { Some("generic".to_owned()) } else { role };
-    AxFact { role, name: matching::fold(&name), ignored: node.ignored, answered: true }
+    let role = if role.as_deref() == Some("form") && name.is_empty() {
+        Some("generic".to_owned())
+    } else {
+        role
+    };
+    AxFact {
+        role,
+        name: matching::fold(&name),
+        ignored: node.ignored,
+        answered: true,
+    }
 }

@@ -64,11 +64,19 @@ pub(super) struct Deep {
 
 /// Sends `[json, nodes, …] = __jurat.find(spec)` to the frame. `None` when the frame has no world.
 pub(super) fn send_find(frame: &FrameRef, spec: &Value) -> Option<Pending<DeepAnswer>> {
-    send_deep(frame, "function (spec) { return __jurat.find(spec); }", vec![CallArgument::Value(spec.clone())])
+    send_deep(
+        frame,
+        "function (spec) { return __jurat.find(spec); }",
+        vec![CallArgument::Value(spec.clone())],
+    )
 }
 
 /// Sends a call that gives `[json, nodes, …]`. `None` when the frame has no world.
-pub(super) fn send_deep(frame: &FrameRef, function: &'static str, arguments: Vec<CallArgument>) -> Option<Pending<DeepAnswer>> {
+pub(super) fn send_deep(
+    frame: &FrameRef,
+    function: &'static str,
+    arguments: Vec<CallArgument>,
+) -> Option<Pending<DeepAnswer>> {
     let call = DeepCall {
         function_declaration: function,
         execution_context_id: frame.world_id?,
@@ -87,15 +95,31 @@ impl DeepAnswer {
         if let Some(details) = self.exception_details {
             return Err(thrown(WHAT, &details));
         }
-        let lost = || ReadError::Page(ActError::Lost { what: WHAT, detail: "the answer has another shape than expected".to_owned() });
-        let parts = self.result.deep_serialized_value.and_then(|v| v.value).ok_or_else(lost)?;
+        let lost = || {
+            ReadError::Page(ActError::Lost {
+                what: WHAT,
+                detail: "the answer has another shape than expected".to_owned(),
+            })
+        };
+        let parts = self
+            .result
+            .deep_serialized_value
+            .and_then(|v| v.value)
+            .ok_or_else(lost)?;
         let mut parts = parts.into_iter();
-        let first: Typed<String> = parts.next().and_then(|v| serde_json::from_value(v).ok()).ok_or_else(lost)?;
+        let first: Typed<String> = parts
+            .next()
+            .and_then(|v| serde_json::from_value(v).ok())
+            .ok_or_else(lost)?;
         let json = first.value.ok_or_else(lost)?;
         let mut nodes = Vec::new();
         for part in parts {
             let list: Typed<Vec<Typed<DeepNode>>> = serde_json::from_value(part).map_err(|_| lost())?;
-            let ids = list.value.unwrap_or_default().into_iter().map(|n| n.value.map(|n| n.backend_node_id));
+            let ids = list
+                .value
+                .unwrap_or_default()
+                .into_iter()
+                .map(|n| n.value.map(|n| n.backend_node_id));
             nodes.push(ids.collect::<Option<Vec<_>>>().ok_or_else(lost)?);
         }
         Ok(Deep { json, nodes })
@@ -104,10 +128,22 @@ impl DeepAnswer {
 
 /// What a script threw, as an error: a selector or pattern that is none is the locator's fault.
 fn thrown(what: &'static str, details: &ExceptionDetails) -> ReadError {
-    let said = details.exception.as_ref().and_then(|e| e.description.clone()).unwrap_or_else(|| details.text.clone());
-    let first = said.lines().next().unwrap_or_default().chars().take(300).collect::<String>();
+    let said = details
+        .exception
+        .as_ref()
+        .and_then(|e| e.description.clone())
+        .unwrap_or_else(|| details.text.clone());
+    let first = said
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(300)
+        .collect::<String>();
     if let Some(message) = first.strip_prefix("SyntaxError: ") {
-        return ReadError::BadLocator { what: message.to_owned() };
+        return ReadError::BadLocator {
+            what: message.to_owned(),
+        };
     }
     ReadError::Page(ActError::Script { what, message: first })
 }
@@ -119,7 +155,11 @@ pub(super) fn script_missing(error: &ReadError) -> bool {
 
 /// Puts the page script into a frame's world.
 pub(super) async fn install(frame: &FrameRef, deadline: Instant) -> Result<(), ReadError> {
-    let evaluate = Evaluate { context_id: frame.world_id, return_by_value: Some(true), ..Evaluate::new(script()) };
+    let evaluate = Evaluate {
+        context_id: frame.world_id,
+        return_by_value: Some(true),
+        ..Evaluate::new(script())
+    };
     let answer = frame.session.call(&evaluate, deadline).await?;
     match answer.exception_details {
         None => Ok(()),
@@ -157,7 +197,12 @@ pub(super) async fn call_json<T: serde::de::DeserializeOwned>(
     if let Some(details) = answer.exception_details {
         return Err(thrown(WHAT, &details));
     }
-    let lost = |error: serde_json::Error| ReadError::Page(ActError::Lost { what: WHAT, detail: error.to_string() });
+    let lost = |error: serde_json::Error| {
+        ReadError::Page(ActError::Lost {
+            what: WHAT,
+            detail: error.to_string(),
+        })
+    };
     let text: String = serde_json::from_str(answer.result.value.as_ref().map_or("null", |v| v.get())).map_err(lost)?;
     serde_json::from_str(&text).map_err(lost)
 }

@@ -8,9 +8,9 @@ use std::time::Instant;
 use super::call;
 use super::error::ReadError;
 use crate::cdp::CallErrorKind;
+use crate::cdp::protocol::BackendNodeId;
 use crate::cdp::protocol::dom::{DescribeNode, Node};
 use crate::cdp::protocol::runtime::{CallArgument, CallFunctionOn, Evaluate};
-use crate::cdp::protocol::BackendNodeId;
 use crate::context::FrameRef;
 
 /// So many suspects are asked about one by one.
@@ -34,7 +34,12 @@ pub(super) async fn hand_in(
         let pending: Vec<_> = suspects
             .iter()
             .map(|node| {
-                let ask = DescribeNode { backend_node_id: Some(*node), depth: Some(0), pierce: Some(false), ..Default::default() };
+                let ask = DescribeNode {
+                    backend_node_id: Some(*node),
+                    depth: Some(0),
+                    pierce: Some(false),
+                    ..Default::default()
+                };
                 frame.session.send(&ask)
             })
             .collect();
@@ -50,16 +55,46 @@ pub(super) async fn hand_in(
     adopt(frame, world, &roots, deadline).await
 }
 
-async fn describe_whole(frame: &FrameRef, world: i64, roots: &mut Vec<BackendNodeId>, deadline: Instant) -> Result<(), ReadError> {
-    let evaluate = Evaluate { context_id: Some(world), object_group: Some(call::GROUP.into()), ..Evaluate::new("document") };
+/// Hands in all closed roots of a document. Says whether there was any that was not known.
+pub(super) async fn search(frame: &FrameRef, deadline: Instant) -> Result<bool, ReadError> {
+    let Some(world) = frame.world_id else { return Ok(false) };
+    let mut roots = Vec::new();
+    describe_whole(frame, world, &mut roots, deadline).await?;
+    adopt(frame, world, &roots, deadline).await
+}
+
+async fn describe_whole(
+    frame: &FrameRef,
+    world: i64,
+    roots: &mut Vec<BackendNodeId>,
+    deadline: Instant,
+) -> Result<(), ReadError> {
+    let evaluate = Evaluate {
+        context_id: Some(world),
+        object_group: Some(call::GROUP.into()),
+        ..Evaluate::new("document")
+    };
     let document = frame.session.call(&evaluate, deadline).await?.result.object_id;
-    let ask = DescribeNode { object_id: document, depth: Some(-1), pierce: Some(true), ..Default::default() };
+    let ask = DescribeNode {
+        object_id: document,
+        depth: Some(-1),
+        pierce: Some(true),
+        ..Default::default()
+    };
     match frame.session.call(&ask, deadline).await {
         Ok(answer) => {
             collect(&answer.node, roots);
             Ok(())
         }
-        Err(error) if error.kind() == CallErrorKind::Refused => Ok(()),
+        // Too deep or too long to be read: what the signs give away is known all the same.
+        Err(error)
+            if matches!(
+                error.kind(),
+                CallErrorKind::Refused | CallErrorKind::Decode | CallErrorKind::TooLarge
+            ) =>
+        {
+            Ok(())
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -78,7 +113,12 @@ fn collect(node: &Node, roots: &mut Vec<BackendNodeId>) {
 }
 
 /// Gives roots to the page script; says whether any was new to it.
-pub(super) async fn adopt(frame: &FrameRef, world: i64, roots: &[BackendNodeId], deadline: Instant) -> Result<bool, ReadError> {
+pub(super) async fn adopt(
+    frame: &FrameRef,
+    world: i64,
+    roots: &[BackendNodeId],
+    deadline: Instant,
+) -> Result<bool, ReadError> {
     if roots.is_empty() {
         return Ok(false);
     }

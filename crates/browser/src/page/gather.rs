@@ -71,7 +71,11 @@ pub(super) async fn ready_frames(tab: &Tab, deadline: Instant) -> Result<Vec<Fra
     let mut frames = tab.frames();
     if frames.iter().any(|f| f.world_id.is_none() && !f.crashed) {
         for frame in frames.iter().filter(|f| f.world_id.is_none() && !f.crashed) {
-            let patience = if frame.parent.is_none() { deadline } else { deadline.min(Instant::now() + Duration::from_millis(500)) };
+            let patience = if frame.parent.is_none() {
+                deadline
+            } else {
+                deadline.min(Instant::now() + Duration::from_millis(500))
+            };
             match tab.world(&frame.frame_id, patience).await {
                 Err(error) if frame.parent.is_none() => return Err(error.into()),
                 // It is told as unread below.
@@ -104,28 +108,50 @@ fn gather_in<'a>(frames: Vec<FrameRef>, what: What<'a>, wish: &'a Wish, deadline
             Some(only) => only.clone(),
             None => (0..frames.len()).collect(),
         };
-        let mut gathered = Gathered { found: Vec::new(), total: 0, looked: 0, unread: scope.unread, near: Vec::new(), frames };
+        let mut gathered = Gathered {
+            found: Vec::new(),
+            total: 0,
+            looked: 0,
+            unread: scope.unread,
+            near: Vec::new(),
+            frames,
+        };
         let mut pending = Vec::with_capacity(targets.len());
         for index in targets {
             let frame = &gathered.frames[index];
-            let held = scope.held.as_ref().map(|held| held.get(&index).map_or(&[][..], Vec::as_slice));
+            let held = scope
+                .held
+                .as_ref()
+                .map(|held| held.get(&index).map_or(&[][..], Vec::as_slice));
             let spec = spec(&what, wish, held, Probe::MAX_ELEMENTS);
             pending.push((index, call::send_find(frame, &spec), spec));
         }
         for (index, sent, spec) in pending {
             let frame = gathered.frames[index].clone();
             let main = frame.parent.is_none();
-            let patience = if main { deadline } else { deadline.min(Instant::now() + FRAME_PATIENCE) };
+            let patience = if main {
+                deadline
+            } else {
+                deadline.min(Instant::now() + FRAME_PATIENCE)
+            };
             let answer = match sent {
-                None => Err(ActError::Gone { what: "look for a locator" }.into()),
+                None => Err(ActError::Gone {
+                    what: "look for a locator",
+                }
+                .into()),
                 Some(sent) => finish_scan(&frame, sent.wait(patience).await, &spec, patience).await,
             };
             match answer {
                 Ok((scan, nodes)) => gathered.add(index, scan, &nodes),
                 Err(error @ ReadError::BadLocator { .. }) => return Err(error),
                 Err(error) if main => return Err(error),
-                Err(ReadError::Page(ActError::BrowserGone { what })) => return Err(ActError::BrowserGone { what }.into()),
-                Err(error) => gathered.unread.push(UnreadFrame { url: Untrusted::bounded(&frame.url, 1024).0, why: why(&frame, &error) }),
+                Err(ReadError::Page(ActError::BrowserGone { what })) => {
+                    return Err(ActError::BrowserGone { what }.into());
+                }
+                Err(error) => gathered.unread.push(UnreadFrame {
+                    url: Untrusted::bounded(&frame.url, 1024).0,
+                    why: why(&frame, &error),
+                }),
             }
         }
         if let What::Locator(locator) = what
@@ -165,7 +191,12 @@ async fn finish_scan(
     for _ in 0..ROUNDS {
         let scan: Scan = parse(&deep)?;
         let suspects = deep.nodes.get(1).map_or(&[][..], Vec::as_slice);
-        if scan.suspects == 0 || !closed::hand_in(frame, suspects, scan.suspects, scan.elements, deadline).await? {
+        let mut new =
+            scan.suspects > 0 && closed::hand_in(frame, suspects, scan.suspects, scan.elements, deadline).await?;
+        if !new && scan.whole {
+            new = closed::search(frame, deadline).await?;
+        }
+        if !new {
             let nodes = deep.nodes.into_iter().next().ok_or_else(gone)?;
             return Ok((scan, nodes));
         }
@@ -176,13 +207,19 @@ async fn finish_scan(
 }
 
 async fn rescan(frame: &FrameRef, spec: &serde_json::Value, deadline: Instant) -> Result<Deep, ReadError> {
-    let sent = call::send_find(frame, spec).ok_or(ActError::Gone { what: "look for a locator" })?;
+    let sent = call::send_find(frame, spec).ok_or(ActError::Gone {
+        what: "look for a locator",
+    })?;
     sent.wait(deadline).await?.read()
 }
 
 fn parse(deep: &Deep) -> Result<Scan, ReadError> {
-    serde_json::from_str(&deep.json)
-        .map_err(|error| ReadError::Page(ActError::Lost { what: "look for a locator", detail: error.to_string() }))
+    serde_json::from_str(&deep.json).map_err(|error| {
+        ReadError::Page(ActError::Lost {
+            what: "look for a locator",
+            detail: error.to_string(),
+        })
+    })
 }
 
 impl Gathered {
@@ -197,14 +234,24 @@ impl Gathered {
                 // Only the accessibility tree can make it a match.
                 None => (Item::unsure(), true),
             };
-            self.found.push(Found { frame, look: scan.look, index, node: *node, item, ax: ax.then(ax::AxFact::asked) });
+            self.found.push(Found {
+                frame,
+                look: scan.look,
+                index,
+                node: *node,
+                item,
+                ax: ax.then(ax::AxFact::asked),
+            });
         }
     }
 }
 
 /// The elements or frames that `within` names.
 async fn scope(frames: &[FrameRef], within: &Within, deadline: Instant) -> Result<Scope, ReadError> {
-    let wish = Wish { ax: true, ..Wish::default() };
+    let wish = Wish {
+        ax: true,
+        ..Wish::default()
+    };
     match within {
         Within::Element(inner) => {
             let found = gather_in(frames.to_vec(), What::Locator(inner), &wish, deadline).await?;
@@ -216,14 +263,22 @@ async fn scope(frames: &[FrameRef], within: &Within, deadline: Instant) -> Resul
                     only.push(one.frame);
                 }
             }
-            Ok(Scope { frames: Some(only), held: Some(held), unread: found.unread })
+            Ok(Scope {
+                frames: Some(only),
+                held: Some(held),
+                unread: found.unread,
+            })
         }
         Within::Frame { frame } => {
             let (found, nth) = match frame {
-                FrameChoice::Named(name) => (gather_in(frames.to_vec(), What::FrameNamed(name), &wish, deadline).await?, None),
-                FrameChoice::Element(inner) => {
-                    (gather_in(frames.to_vec(), What::Locator(inner), &wish, deadline).await?, Some(inner))
-                }
+                FrameChoice::Named(name) => (
+                    gather_in(frames.to_vec(), What::FrameNamed(name), &wish, deadline).await?,
+                    None,
+                ),
+                FrameChoice::Element(inner) => (
+                    gather_in(frames.to_vec(), What::Locator(inner), &wish, deadline).await?,
+                    Some(inner),
+                ),
             };
             let owners: Vec<&Found> = match nth {
                 Some(inner) => chosen(inner, &found.found),
@@ -241,7 +296,11 @@ async fn scope(frames: &[FrameRef], within: &Within, deadline: Instant) -> Resul
                     only.push(index);
                 }
             }
-            Ok(Scope { frames: Some(only), held: None, unread: found.unread })
+            Ok(Scope {
+                frames: Some(only),
+                held: None,
+                unread: found.unread,
+            })
         }
     }
 }
@@ -251,7 +310,12 @@ fn chosen<'a>(locator: &Locator, found: &'a [Found]) -> Vec<&'a Found> {
     match locator.nth {
         None => found.iter().collect(),
         Some(nth) if nth >= 0 => found.iter().skip(nth.unsigned_abs() as usize).take(1).collect(),
-        Some(nth) => found.iter().rev().skip(nth.unsigned_abs() as usize - 1).take(1).collect(),
+        Some(nth) => found
+            .iter()
+            .rev()
+            .skip(nth.unsigned_abs() as usize - 1)
+            .take(1)
+            .collect(),
     }
 }
 

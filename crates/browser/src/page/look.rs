@@ -56,12 +56,22 @@ impl Look {
 
     /// What an action needs to know: layout, scrolled to, stable.
     pub fn for_action() -> Self {
-        Self { layout: true, scroll: true, stable: true, ..Self::default() }
+        Self {
+            layout: true,
+            scroll: true,
+            stable: true,
+            ..Self::default()
+        }
     }
 
     /// What `visible` and `hidden` need to know.
     pub fn for_sight() -> Self {
-        Self { layout: true, scroll: true, proof: Proof::IfNeeded, ..Self::default() }
+        Self {
+            layout: true,
+            scroll: true,
+            proof: Proof::IfNeeded,
+            ..Self::default()
+        }
     }
 }
 
@@ -86,9 +96,18 @@ impl Sight {
         let frame = self.frames.get(frame).ok_or_else(gone)?;
         let world = frame.world_id.ok_or_else(gone)?;
         let nodes = [node];
-        let objects = tab.race(WHAT, async { Ok(call::resolve(&frame.session, world, &nodes, deadline).await) }).await??;
+        let objects = tab
+            .race(WHAT, async {
+                Ok(call::resolve(&frame.session, world, &nodes, deadline).await)
+            })
+            .await??;
         let object_id = objects.into_iter().next().flatten().ok_or_else(gone)?;
-        Ok(ElementHandle { frame_id: frame.frame_id.clone(), session: frame.session.clone(), object_id, node })
+        Ok(ElementHandle {
+            frame_id: frame.frame_id.clone(),
+            session: frame.session.clone(),
+            object_id,
+            node,
+        })
     }
 }
 
@@ -133,15 +152,34 @@ async fn once(tab: &Tab, locator: &Locator, look: &Look, deadline: Instant) -> R
     }
     let css = matches!(locator.by, By::Css { .. });
     let mut layouts = layouts.into_iter();
-    let elements = gathered.found.iter().map(|found| element(found, css, layouts.next())).collect();
+    let elements = gathered
+        .found
+        .iter()
+        .map(|found| element(found, css, layouts.next()))
+        .collect();
     let near: Vec<Untrusted> = if gathered.found.is_empty() {
-        gathered.near.iter().take(5).map(|text| Untrusted::bounded(text, 200).0).collect()
+        gathered
+            .near
+            .iter()
+            .take(5)
+            .map(|text| Untrusted::bounded(text, 200).0)
+            .collect()
     } else {
         Vec::new()
     };
-    let probe = Probe { elements, matches: gathered.total, frames: gathered.looked, unread_frames: gathered.unread, near };
+    let probe = Probe {
+        elements,
+        matches: gathered.total,
+        frames: gathered.looked,
+        unread_frames: gathered.unread,
+        near,
+    };
     let nodes = gathered.found.iter().map(|found| (found.frame, found.node)).collect();
-    Ok(Sight { probe, frames: gathered.frames, nodes })
+    Ok(Sight {
+        probe,
+        frames: gathered.frames,
+        nodes,
+    })
 }
 
 fn element(found: &Found, css: bool, layout: Option<Layout>) -> Element {
@@ -202,7 +240,12 @@ async fn lay_out(
                 // A child frame's points are not in the tab's viewport.
                 let given = if found.frame == 0 { given } else { &[] };
                 let points = tops::points(given, &levels, layout.shown);
-                Sampled { found, layout, levels, points }
+                Sampled {
+                    found,
+                    layout,
+                    levels,
+                    points,
+                }
             })
             .collect();
         tops::fill(&gathered.frames, sampled, deadline).await?;
@@ -217,7 +260,11 @@ async fn lay_out(
         out.append(&mut layouts);
         from = until;
     }
-    debug_assert!(out.iter().all(|l| l.proof.as_ref().is_none_or(|p| p.pairs >= 3 || p.means == ProofMeans::None)));
+    debug_assert!(out.iter().all(|l| {
+        l.proof
+            .as_ref()
+            .is_none_or(|p| p.pairs >= 3 || p.means == ProofMeans::None)
+    }));
     Ok(out)
 }
 
@@ -226,7 +273,13 @@ fn is_away(found: &Found) -> bool {
 }
 
 /// Scrolls one element into view and reads it again.
-async fn scroll_to(gathered: &mut Gathered, at: usize, locator: &Locator, wish: &Wish, deadline: Instant) -> Result<(), ReadError> {
+async fn scroll_to(
+    gathered: &mut Gathered,
+    at: usize,
+    locator: &Locator,
+    wish: &Wish,
+    deadline: Instant,
+) -> Result<(), ReadError> {
     let found = &gathered.found[at];
     let frame = gathered.frames[found.frame].clone();
     let arguments = vec![

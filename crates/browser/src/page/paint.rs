@@ -3,7 +3,7 @@
 //! The page script looks once an animation frame, in every frame of the tab, and keeps changes. It reports each change at once,
 //! so that a document that is left has told what it showed. New documents are armed before their first script runs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -94,7 +94,9 @@ impl Watch {
     pub async fn arm(tab: &Tab, locators: &[Locator], since_action: u32, deadline: Instant) -> Result<Self, ReadError> {
         const WHAT: &str = "watch negative locators";
         let token = NEXT.fetch_add(2, Ordering::Relaxed);
-        let base_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64() * 1000.0);
+        let base_ms = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |d| d.as_secs_f64() * 1000.0);
         let finder = tokio::spawn(find_closed(tab.clone(), token + 1));
         let mut watch = Self {
             token,
@@ -106,7 +108,8 @@ impl Watch {
             lost: false,
             finder,
         };
-        tab.race(WHAT, async { Ok(watch.arm_all(tab, deadline).await) }).await??;
+        tab.race(WHAT, async { Ok(watch.arm_all(tab, deadline).await) })
+            .await??;
         Ok(watch)
     }
 
@@ -177,13 +180,17 @@ impl Watch {
                         Err(error) if error.retryable() && Instant::now() + Duration::from_millis(15) < deadline => {
                             tokio::time::sleep(Duration::from_millis(15)).await;
                         }
-                        Err(error) if error.retryable() => return Ok(Err(ActError::Unresponsive { what: WHAT }.into())),
+                        Err(error) if error.retryable() => {
+                            return Ok(Err(ActError::Unresponsive { what: WHAT }.into()));
+                        }
                         other => return Ok(other),
                     }
                 }
             })
             .await??;
-        Ok((0..self.locators.len()).map(|index| self.painted(index, looked)).collect())
+        Ok((0..self.locators.len())
+            .map(|index| self.painted(index, looked))
+            .collect())
     }
 
     async fn read_all(&mut self, tab: &Tab, deadline: Instant) -> Result<u32, ReadError> {
@@ -195,7 +202,11 @@ impl Watch {
         for frame in &frames {
             let function = "function (token) { return globalThis.__jurat ? __jurat.paint.read(token) : \"null\"; }";
             let ask = vec![CallArgument::Value(json!(self.token))];
-            let patience = if frame.parent.is_none() { deadline } else { deadline.min(Instant::now() + PATIENCE) };
+            let patience = if frame.parent.is_none() {
+                deadline
+            } else {
+                deadline.min(Instant::now() + PATIENCE)
+            };
             match call::call_json::<Option<State>>(frame, function, ask, patience).await {
                 Ok(Some(state)) => self.keep(state, true),
                 Ok(None) => {
@@ -209,10 +220,8 @@ impl Watch {
             looked += 1;
         }
         // What documents said that are gone; a later word replaces an earlier one.
-        let mut told = HashSet::new();
         while let Some(payload) = tab.report(self.token, Instant::now()).await {
             if let Ok(state) = serde_json::from_str::<State>(&payload) {
-                told.insert(state.document.clone());
                 if self.documents.get(&state.document).is_none_or(|known| !known.live) {
                     self.keep(state, false);
                 }
@@ -223,7 +232,9 @@ impl Watch {
 
     /// One locator over all documents: their counts are added up at each change.
     fn painted(&self, index: usize, frames: u32) -> Painted {
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64() * 1000.0);
+        let now_ms = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |d| d.as_secs_f64() * 1000.0);
         let mut changes: Vec<(f64, &str, u32, u32, Option<&str>)> = Vec::new();
         let mut current: HashMap<&str, (u32, u32)> = HashMap::new();
         let mut painted = Painted {
@@ -236,26 +247,46 @@ impl Watch {
             lost: self.lost,
         };
         for state in self.documents.values() {
-            let Some(watched) = state.watched.get(index) else { continue };
+            let Some(watched) = state.watched.get(index) else {
+                continue;
+            };
             painted.before += watched.before;
             painted.cut += watched.cut;
             painted.lost |= watched.lost;
             painted.longest_gap_us = painted.longest_gap_us.max(micros(state.longest / 1000.0));
-            let first = watched.first.as_ref().map_or((watched.before, 0), |f| (f.seen, f.unsure));
+            let first = watched
+                .first
+                .as_ref()
+                .map_or((watched.before, 0), |f| (f.seen, f.unsure));
             current.insert(&state.document, first);
             for sample in &watched.samples {
-                changes.push((sample.t, &state.document, sample.seen, sample.unsure, sample.text.as_deref()));
+                changes.push((
+                    sample.t,
+                    &state.document,
+                    sample.seen,
+                    sample.unsure,
+                    sample.text.as_deref(),
+                ));
             }
             if state.gone || !state.live {
                 let last = watched.samples.last().map_or(self.base_ms, |s| s.t);
                 // It went after its last change, and before any document that came after it.
-                let next = self.documents.values().flat_map(|d| d.watched.get(index)).flat_map(|w| &w.samples).map(|s| s.t);
+                let next = self
+                    .documents
+                    .values()
+                    .filter_map(|d| d.watched.get(index))
+                    .flat_map(|w| &w.samples)
+                    .map(|s| s.t);
                 let until = next.filter(|t| *t > last).fold(now_ms.max(last), f64::min);
                 changes.push((until, &state.document, 0, 0, None));
             }
         }
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let sum = |current: &HashMap<&str, (u32, u32)>| current.values().fold((0, 0), |(s, u), (seen, unsure)| (s + seen, u + unsure));
+        let sum = |current: &HashMap<&str, (u32, u32)>| {
+            current
+                .values()
+                .fold((0, 0), |(s, u), (seen, unsure)| (s + seen, u + unsure))
+        };
         let mut last = sum(&current);
         for (t, document, seen, unsure, text) in changes {
             current.insert(document, (seen, unsure));
@@ -281,7 +312,11 @@ impl Watch {
 
 /// Milliseconds as whole microseconds, not negative.
 fn micros(milliseconds: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a range that fits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to a range that fits"
+    )]
     let micros = (milliseconds * 1000.0).round().clamp(0.0, 1e15) as u64;
     micros
 }
@@ -309,8 +344,12 @@ fn config(locator: &Locator) -> Value {
 /// The frame that a locator is bound to, if any: its name, or null in it when only a look can tell.
 fn frame_of(locator: &Locator) -> Option<Value> {
     match locator.within.as_deref()? {
-        Within::Frame { frame: FrameChoice::Named(name) } => Some(json!({ "name": name })),
-        Within::Frame { frame: FrameChoice::Element(_) } => Some(json!({ "name": null })),
+        Within::Frame {
+            frame: FrameChoice::Named(name),
+        } => Some(json!({ "name": name })),
+        Within::Frame {
+            frame: FrameChoice::Element(_),
+        } => Some(json!({ "name": null })),
         Within::Element(inner) => frame_of(inner),
     }
 }
@@ -318,15 +357,19 @@ fn frame_of(locator: &Locator) -> Option<Value> {
 /// Answers the page script's questions about closed roots, as long as the watch lasts.
 async fn find_closed(tab: Tab, token: u64) {
     loop {
-        let far = Instant::now() + Duration::from_secs(3600);
+        let far = Instant::now() + Duration::from_hours(1);
         if tab.report(token, far).await.is_none() {
             return;
         }
         let deadline = Instant::now() + PATIENCE;
         for frame in tab.frames() {
             let function = "function () { return __jurat.paint.pending(); }";
-            let Some(sent) = call::send_deep(&frame, function, Vec::new()) else { continue };
-            let Ok(Ok(deep)) = sent.wait(deadline).await.map(call::DeepAnswer::read) else { continue };
+            let Some(sent) = call::send_deep(&frame, function, Vec::new()) else {
+                continue;
+            };
+            let Ok(Ok(deep)) = sent.wait(deadline).await.map(call::DeepAnswer::read) else {
+                continue;
+            };
             let suspects = deep.nodes.get(1).map_or(&[][..], Vec::as_slice);
             if suspects.is_empty() {
                 continue;

@@ -31,7 +31,9 @@ pub(super) struct Crop {
 impl Crop {
     /// Decodes a capture of a viewport of `size` (hundredths of a CSS pixel) and keeps `area` of it.
     pub(super) fn of(png: &[u8], area: Rect, size: [i64; 2]) -> Result<Self, PixelError> {
-        let limits = png::Limits { bytes: 512 * 1024 * 1024 };
+        let limits = png::Limits {
+            bytes: 512 * 1024 * 1024,
+        };
         let mut decoder = png::Decoder::new_with_limits(Cursor::new(png), limits);
         decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
         let mut reader = decoder.read_info()?;
@@ -72,7 +74,9 @@ fn span(from: i64, length: i64, whole: i64, pixels: u32) -> (usize, usize) {
     let whole = whole.max(1);
     let pixels = i64::from(pixels);
     let low = (from * pixels).div_euclid(whole).clamp(0, pixels);
-    let high = ((from + length) * pixels + whole - 1).div_euclid(whole).clamp(low, pixels);
+    let high = ((from + length) * pixels + whole - 1)
+        .div_euclid(whole)
+        .clamp(low, pixels);
     (usize::try_from(low).unwrap_or(0), usize::try_from(high).unwrap_or(0))
 }
 
@@ -104,10 +108,19 @@ impl Tally {
     pub(super) fn count(&self) -> Option<Count> {
         let first = self.plain.first()?;
         let faded = self.faded.first()?;
-        if self.plain.iter().chain(&self.faded).any(|c| (c.width, c.height) != (first.width, first.height)) {
+        if self
+            .plain
+            .iter()
+            .chain(&self.faded)
+            .any(|c| (c.width, c.height) != (first.width, first.height))
+        {
             return None;
         }
-        let mut count = Count { pixels: 0, alike: 0, differing: 0 };
+        let mut count = Count {
+            pixels: 0,
+            alike: 0,
+            differing: 0,
+        };
         for at in (0..first.rgb.len()).step_by(3) {
             count.pixels += 1;
             if !(alike(&self.plain, at) && alike(&self.faded, at)) {
@@ -136,17 +149,32 @@ mod tests {
     use super::*;
 
     fn flat(values: &[u8]) -> Crop {
-        Crop { width: values.len(), height: 1, rgb: values.iter().flat_map(|v| [*v; 3]).collect() }
+        Crop {
+            width: values.len(),
+            height: 1,
+            rgb: values.iter().flat_map(|v| [*v; 3]).collect(),
+        }
     }
 
     #[test]
     fn what_moves_by_itself_counts_for_nothing() {
         let mut tally = Tally::default();
-        for (plain, faded) in [([0, 10, 0], [30, 10, 9]), ([0, 200, 0], [30, 90, 9]), ([8, 10, 0], [30, 10, 9])] {
+        for (plain, faded) in [
+            ([0, 10, 0], [30, 10, 9]),
+            ([0, 200, 0], [30, 90, 9]),
+            ([8, 10, 0], [30, 10, 9]),
+        ] {
             tally.plain(flat(&plain));
             tally.faded(flat(&faded));
         }
-        assert_eq!(tally.count().unwrap(), Count { pixels: 3, alike: 2, differing: 1 });
+        assert_eq!(
+            tally.count().unwrap(),
+            Count {
+                pixels: 3,
+                alike: 2,
+                differing: 1
+            }
+        );
     }
 
     #[test]
@@ -166,9 +194,21 @@ mod tests {
         let data: Vec<u8> = (0..8_u8).flat_map(|v| [v, v, v, 255]).collect();
         encoder.write_header().unwrap().write_image_data(&data).unwrap();
         // Two device pixels for a CSS pixel: a viewport of 2 by 1.
-        let area = Rect { x: 100, y: 50, width: 50, height: 50 };
+        let area = Rect {
+            x: 100,
+            y: 50,
+            width: 50,
+            height: 50,
+        };
         let crop = Crop::of(&bytes, area, [200, 100]).unwrap();
-        assert_eq!(crop, Crop { width: 1, height: 1, rgb: vec![6, 6, 6] });
+        assert_eq!(
+            crop,
+            Crop {
+                width: 1,
+                height: 1,
+                rgb: vec![6, 6, 6]
+            }
+        );
         assert!(Crop::of(b"no picture", area, [200, 100]).is_err());
     }
 }

@@ -17,10 +17,22 @@ use crate::cdp::protocol::runtime::CallArgument;
 use crate::context::{ActError, FrameRef};
 
 /// The element that holds a frame; `None` when the frame is gone.
-pub(super) async fn owner_node(frames: &[FrameRef], frame: usize, deadline: Instant) -> Result<Option<BackendNodeId>, ReadError> {
-    let Some(child) = frames.get(frame) else { return Ok(None) };
-    let Some(parent) = child.parent.and_then(|p| frames.get(p)) else { return Ok(None) };
-    match parent.session.call(&GetFrameOwner::new(&child.frame_id), deadline).await {
+pub(super) async fn owner_node(
+    frames: &[FrameRef],
+    frame: usize,
+    deadline: Instant,
+) -> Result<Option<BackendNodeId>, ReadError> {
+    let Some(child) = frames.get(frame) else {
+        return Ok(None);
+    };
+    let Some(parent) = child.parent.and_then(|p| frames.get(p)) else {
+        return Ok(None);
+    };
+    match parent
+        .session
+        .call(&GetFrameOwner::new(&child.frame_id), deadline)
+        .await
+    {
         Ok(owner) => Ok(Some(owner.backend_node_id)),
         Err(error) if error.kind() == CallErrorKind::Refused => Ok(None),
         Err(error) => Err(error.into()),
@@ -65,9 +77,16 @@ impl Level {
     pub(super) fn document_point(&self, (x, y): (Px100, Px100)) -> (i32, i32) {
         let (ox, oy, scale) = self.to_tab;
         let scale = scale.max(1);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "pixels of a page, clamped")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            reason = "pixels of a page, clamped"
+        )]
         let at = |place: Px100, scroll: f64| ((place as f64 / 100.0) + scroll).floor().clamp(-1e9, 1e9) as i32;
-        (at((x - ox) * 1000 / scale, self.view.sx), at((y - oy) * 1000 / scale, self.view.sy))
+        (
+            at((x - ox) * 1000 / scale, self.view.sx),
+            at((y - oy) * 1000 / scale, self.view.sy),
+        )
     }
 }
 
@@ -90,13 +109,27 @@ pub(super) async fn place(
         let parent = here.parent.and_then(|p| frames.get(p).map(|f| (p, f)));
         let is_root = parent.is_none_or(|(_, parent)| parent.session.id() != here.session.id());
         if is_root {
-            levels.push(Level { frame: at, view, expected, to_tab: (0, 0, 1000) });
+            levels.push(Level {
+                frame: at,
+                view,
+                expected,
+                to_tab: (0, 0, 1000),
+            });
         }
-        let Some((parent_index, parent)) = parent else { return Ok(levels) };
+        let Some((parent_index, parent)) = parent else {
+            return Ok(levels);
+        };
         let node = owner_node(frames, at, deadline).await?.ok_or_else(gone)?;
         let world = parent.world_id.ok_or_else(gone)?;
-        let object = call::resolve(&parent.session, world, &[node], deadline).await?.pop().flatten().ok_or_else(gone)?;
-        let box4 = layout.shown.or_else(|| layout.boxes.first().copied()).map(|r| [r.x, r.y, r.width, r.height]);
+        let object = call::resolve(&parent.session, world, &[node], deadline)
+            .await?
+            .pop()
+            .flatten()
+            .ok_or_else(gone)?;
+        let box4 = layout
+            .shown
+            .or_else(|| layout.boxes.first().copied())
+            .map(|r| [r.x, r.y, r.width, r.height]);
         let point = layout.hit.as_ref().map(|hit| [hit.x, hit.y]);
         let arguments = vec![
             CallArgument::ObjectId(object),
@@ -109,7 +142,11 @@ pub(super) async fn place(
         owner.apply(layout);
         for level in &mut levels {
             let (x, y, scale) = level.to_tab;
-            level.to_tab = (owner.x + x * owner.scale / 1000, owner.y + y * owner.scale / 1000, scale * owner.scale / 1000);
+            level.to_tab = (
+                owner.x + x * owner.scale / 1000,
+                owner.y + y * owner.scale / 1000,
+                scale * owner.scale / 1000,
+            );
         }
         if is_root {
             expected = Expected::Owner(node);
@@ -148,7 +185,11 @@ impl Owner {
             if let Some((is, other)) = &self.hit
                 && *is != TopIs::Own
             {
-                *hit = Top { is: *is, other: other.as_deref().map(|o| Untrusted::bounded(o, 300).0), ..hit.clone() };
+                *hit = Top {
+                    is: *is,
+                    other: other.as_deref().map(|o| Untrusted::bounded(o, 300).0),
+                    ..hit.clone()
+                };
             }
         }
     }
@@ -157,6 +198,11 @@ impl Owner {
 /// What two rectangles share, if anything.
 pub(super) fn meet(a: Rect, b: Rect) -> Option<Rect> {
     let (x, y) = (a.x.max(b.x), a.y.max(b.y));
-    let both = Rect { x, y, width: (a.x + a.width).min(b.x + b.width) - x, height: (a.y + a.height).min(b.y + b.height) - y };
+    let both = Rect {
+        x,
+        y,
+        width: (a.x + a.width).min(b.x + b.width) - x,
+        height: (a.y + a.height).min(b.y + b.height) - y,
+    };
     (!both.is_empty()).then_some(both)
 }

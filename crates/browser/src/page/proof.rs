@@ -28,7 +28,9 @@ pub(super) async fn take(
     layout: &Layout,
     deadline: Instant,
 ) -> Result<Option<PixelProof>, ReadError> {
-    let (Some(area), Some(frame), Some(main)) = (layout.shown, frames.get(found.frame), frames.first()) else { return Ok(None) };
+    let (Some(area), Some(frame), Some(main)) = (layout.shown, frames.get(found.frame), frames.first()) else {
+        return Ok(None);
+    };
     let result = shoot(tab, main, frame, found, area, deadline).await;
     // Whatever happened, the element is to be seen again.
     let restored = toggle(frame, found, false, false, deadline).await;
@@ -54,12 +56,22 @@ async fn shoot(
         tally.plain(picture(tab, area, size, deadline).await?);
         let took = toggle(frame, found, true, elsewhere, deadline).await?;
         if took == ProofMeans::None || means.is_some_and(|m| m != took) {
-            return Ok(PixelProof { pairs: 0, means: ProofMeans::None, pixels: 0, alike: 0, differing: 0, area });
+            return Ok(PixelProof {
+                pairs: 0,
+                means: ProofMeans::None,
+                pixels: 0,
+                alike: 0,
+                differing: 0,
+                area,
+            });
         }
         means = Some(took);
         tally.faded(picture(tab, area, size, deadline).await?);
     }
-    let count = tally.count().ok_or(ActError::Lost { what: WHAT, detail: "the captures differ in size".to_owned() })?;
+    let count = tally.count().ok_or(ActError::Lost {
+        what: WHAT,
+        detail: "the captures differ in size".to_owned(),
+    })?;
     Ok(PixelProof {
         pairs: PAIRS,
         means: means.unwrap_or(ProofMeans::None),
@@ -70,13 +82,28 @@ async fn shoot(
     })
 }
 
-async fn toggle(frame: &FrameRef, found: &Found, on: bool, wait: bool, deadline: Instant) -> Result<ProofMeans, ReadError> {
-    let arguments = [json!(found.look), json!(found.index), json!(on), json!(wait)].into_iter().map(CallArgument::Value).collect();
+async fn toggle(
+    frame: &FrameRef,
+    found: &Found,
+    on: bool,
+    wait: bool,
+    deadline: Instant,
+) -> Result<ProofMeans, ReadError> {
+    let arguments = [json!(found.look), json!(found.index), json!(on), json!(wait)]
+        .into_iter()
+        .map(CallArgument::Value)
+        .collect();
     let function = "function (look, index, on, wait) { return __jurat.proof(look, index, on, wait); }";
     call::call_json(frame, function, arguments, deadline).await
 }
 
 async fn picture(tab: &Tab, area: Rect, size: [i64; 2], deadline: Instant) -> Result<Crop, ReadError> {
     let png = capture(tab, true, deadline).await?;
-    Crop::of(&png, area, size).map_err(|error| ActError::Lost { what: WHAT, detail: error.to_string() }.into())
+    Crop::of(&png, area, size).map_err(|error| {
+        ActError::Lost {
+            what: WHAT,
+            detail: error.to_string(),
+        }
+        .into()
+    })
 }

@@ -75,6 +75,8 @@ pub(super) struct Scan {
     pub(super) near: Vec<String>,
     /// Elements that could hold a closed shadow root.
     pub(super) suspects: u32,
+    /// Whether the whole document is to be searched for closed shadow roots.
+    pub(super) whole: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -112,7 +114,11 @@ impl Item {
             css,
             value: self.value.as_deref().map(text),
             checked: self.checked,
-            attributes: self.attributes.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+            attributes: self
+                .attributes
+                .iter()
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect(),
             enabled: self.enabled,
             editable: self.editable,
             layout: Layout::default(),
@@ -191,7 +197,12 @@ impl ScanLayout {
             contrast: self.contrast.map(|c| c.min(255)),
             effects,
             tops: Vec::new(),
-            hit: self.hit.as_ref().map(|hit| Top { x: hit.x, y: hit.y, is: hit.is, other: hit.other.as_deref().map(|o| Untrusted::bounded(o, 300).0) }),
+            hit: self.hit.as_ref().map(|hit| Top {
+                x: hit.x,
+                y: hit.y,
+                is: hit.is,
+                other: hit.other.as_deref().map(|o| Untrusted::bounded(o, 300).0),
+            }),
             stable: self.stable,
             proof: None,
         }

@@ -20,7 +20,17 @@ pub async fn screenshot(tab: &Tab, deadline: Instant) -> Result<Vec<u8>, ReadErr
 /// A picture; `fast` trades size for time.
 pub(super) async fn capture(tab: &Tab, fast: bool, deadline: Instant) -> Result<Vec<u8>, ReadError> {
     const WHAT: &str = "Page.captureScreenshot";
-    let ask = CaptureScreenshot { format: Some(ImageFormat::Png), optimize_for_speed: fast.then_some(true), ..Default::default() };
+    let ask = CaptureScreenshot {
+        format: Some(ImageFormat::Png),
+        optimize_for_speed: fast.then_some(true),
+        ..Default::default()
+    };
     let answer = tab.call(&tab.session(), &ask, deadline).await?;
-    STANDARD.decode(&answer.data).map_err(|error| ActError::Lost { what: WHAT, detail: error.to_string() }.into())
+    STANDARD.decode(&answer.data).map_err(|error| {
+        ActError::Lost {
+            what: WHAT,
+            detail: error.to_string(),
+        }
+        .into()
+    })
 }

@@ -35,13 +35,19 @@ pub(super) fn points(given: &[[i32; 2]], levels: &[Level], shown: Option<Rect>) 
     let Some(shown) = shown else { return Vec::new() };
     // Only the points of an element in the tab's own frame are already in the tab's viewport.
     let given: Vec<(Px100, Px100)> = match levels {
-        [_] => given.iter().map(|[x, y]| (i64::from(*x) * 100, i64::from(*y) * 100)).collect(),
+        [_] => given
+            .iter()
+            .map(|[x, y]| (i64::from(*x) * 100, i64::from(*y) * 100))
+            .collect(),
         _ => Vec::new(),
     };
     if !given.is_empty() {
         return given;
     }
-    SPOTS.iter().map(|(x, y)| (shown.x + shown.width * x / 100, shown.y + shown.height * y / 100)).collect()
+    SPOTS
+        .iter()
+        .map(|(x, y)| (shown.x + shown.width * x / 100, shown.y + shown.height * y / 100))
+        .collect()
 }
 
 /// Fills in what is on top. All questions go out at once.
@@ -56,7 +62,9 @@ pub(super) async fn fill(frames: &[FrameRef], mut all: Vec<Sampled<'_>>, deadlin
                     ignore_pointer_events_none: Some(true),
                     ..GetNodeForLocation::new(x, y)
                 };
-                let Some(frame) = frames.get(seen_from.frame) else { continue };
+                let Some(frame) = frames.get(seen_from.frame) else {
+                    continue;
+                };
                 asked.push((element, level, point, frame.session.send(&ask)));
             }
         }
@@ -87,17 +95,27 @@ pub(super) async fn fill(frames: &[FrameRef], mut all: Vec<Sampled<'_>>, deadlin
             let (mut is, mut other) = match node(0, point) {
                 None => (TopIs::Nothing, None),
                 Some(top) if top.backend_node_id == sampled.found.node => (TopIs::Own, None),
-                Some(top) => related.get(&top.backend_node_id).cloned().unwrap_or((TopIs::Other, None)),
+                Some(top) => related
+                    .get(&top.backend_node_id)
+                    .cloned()
+                    .unwrap_or((TopIs::Other, None)),
             };
             for (level, seen_from) in sampled.levels.iter().enumerate().skip(1) {
-                let Expected::Owner(owner) = seen_from.expected else { continue };
+                let Expected::Owner(owner) = seen_from.expected else {
+                    continue;
+                };
                 match node(level, point) {
                     Some(top) if top.backend_node_id == owner => {}
                     Some(_) => (is, other) = (TopIs::Other, None),
                     None => (is, other) = (TopIs::Nothing, None),
                 }
             }
-            tops.push(Top { x: *x, y: *y, is, other: other.map(|o: String| Untrusted::bounded(&o, 300).0) });
+            tops.push(Top {
+                x: *x,
+                y: *y,
+                is,
+                other: other.map(|o: String| Untrusted::bounded(&o, 300).0),
+            });
         }
         sampled.layout.tops = tops;
     }
@@ -107,13 +125,22 @@ pub(super) async fn fill(frames: &[FrameRef], mut all: Vec<Sampled<'_>>, deadlin
 type Related = HashMap<BackendNodeId, (TopIs, Option<String>)>;
 
 /// Whose nodes are, seen from an element.
-async fn relate(frames: &[FrameRef], found: &Found, unknown: &[(BackendNodeId, FrameId)], deadline: Instant) -> Result<Related, ReadError> {
+async fn relate(
+    frames: &[FrameRef],
+    found: &Found,
+    unknown: &[(BackendNodeId, FrameId)],
+    deadline: Instant,
+) -> Result<Related, ReadError> {
     let mut related = Related::new();
     if unknown.is_empty() {
         return Ok(related);
     }
-    let Some(frame) = frames.get(found.frame) else { return Ok(related) };
-    let Some(world) = frame.world_id else { return Ok(related) };
+    let Some(frame) = frames.get(found.frame) else {
+        return Ok(related);
+    };
+    let Some(world) = frame.world_id else {
+        return Ok(related);
+    };
     let mut asked = Vec::new();
     for (node, in_frame) in unknown {
         match lift(frames, *node, in_frame, found.frame, deadline).await? {
@@ -123,7 +150,10 @@ async fn relate(frames: &[FrameRef], found: &Found, unknown: &[(BackendNodeId, F
     }
     let nodes: Vec<BackendNodeId> = asked.iter().map(|(_, lifted)| *lifted).collect();
     let objects = call::resolve(&frame.session, world, &nodes, deadline).await?;
-    let mut arguments = vec![CallArgument::Value(json!(found.look)), CallArgument::Value(json!(found.index))];
+    let mut arguments = vec![
+        CallArgument::Value(json!(found.look)),
+        CallArgument::Value(json!(found.index)),
+    ];
     let mut order = Vec::new();
     for ((node, _), object) in asked.iter().zip(objects) {
         match object {
@@ -144,12 +174,24 @@ async fn relate(frames: &[FrameRef], found: &Found, unknown: &[(BackendNodeId, F
 }
 
 /// The node of one frame that stands for a node of a frame inside it; `None` when it is in no frame inside.
-async fn lift(frames: &[FrameRef], node: BackendNodeId, from: &FrameId, to: usize, deadline: Instant) -> Result<Option<BackendNodeId>, ReadError> {
-    let Some(mut at) = frames.iter().position(|f| f.frame_id == *from) else { return Ok(None) };
+async fn lift(
+    frames: &[FrameRef],
+    node: BackendNodeId,
+    from: &FrameId,
+    to: usize,
+    deadline: Instant,
+) -> Result<Option<BackendNodeId>, ReadError> {
+    let Some(mut at) = frames.iter().position(|f| f.frame_id == *from) else {
+        return Ok(None);
+    };
     let mut node = node;
     while at != to {
-        let Some(parent) = frames[at].parent else { return Ok(None) };
-        let Some(owner) = owner_node(frames, at, deadline).await? else { return Ok(None) };
+        let Some(parent) = frames[at].parent else {
+            return Ok(None);
+        };
+        let Some(owner) = owner_node(frames, at, deadline).await? else {
+            return Ok(None);
+        };
         node = owner;
         at = parent;
     }

@@ -48,7 +48,11 @@ impl Drop for Live {
 impl Live {
     pub async fn start(kind: Kind) -> Self {
         let found = find::search(&Machine, None);
-        let candidate = found.candidates.iter().find(|c| c.found == Ok(kind)).expect("a browser of this kind");
+        let candidate = found
+            .candidates
+            .iter()
+            .find(|c| c.found == Ok(kind))
+            .expect("a browser of this kind");
         let profile = tempfile::tempdir().unwrap();
         let root = rustix::process::getuid().is_root();
         let launch = Launch {
@@ -64,34 +68,68 @@ impl Live {
         let (to_read, to_write) = std::io::pipe().unwrap();
         let (from_read, from_write) = std::io::pipe().unwrap();
         let mut command = Command::new(&candidate.path);
-        command.args(launch.arguments()).env_clear().env("HOME", profile.path()).env("TMPDIR", profile.path());
+        command
+            .args(launch.arguments())
+            .env_clear()
+            .env("HOME", profile.path())
+            .env("TMPDIR", profile.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if root {
             std::os::unix::fs::chown(profile.path(), Some(NOBODY), Some(NOBODY)).unwrap();
             command.uid(NOBODY).gid(NOBODY);
         }
         let mappings = vec![
-            FdMapping { parent_fd: to_read.into(), child_fd: 3 },
-            FdMapping { parent_fd: from_write.into(), child_fd: 4 },
+            FdMapping {
+                parent_fd: to_read.into(),
+                child_fd: 3,
+            },
+            FdMapping {
+                parent_fd: from_write.into(),
+                child_fd: 4,
+            },
         ];
         command.fd_mappings(mappings).unwrap();
         let child = command.spawn().unwrap();
         drop(command);
-        let browser = Browser::connect(to_write.into(), from_read.into(), soon()).await.unwrap();
-        Self { browser, child, _profile: profile }
+        let browser = Browser::connect(to_write.into(), from_read.into(), soon())
+            .await
+            .unwrap();
+        Self {
+            browser,
+            child,
+            _profile: profile,
+        }
     }
 
     pub async fn open(&self, stage: &Stage) -> Open {
-        self.open_as(stage, &Viewport { width: 800, height: 600, ..Viewport::desktop() }, &Emulate::default()).await
+        self.open_as(
+            stage,
+            &Viewport {
+                width: 800,
+                height: 600,
+                ..Viewport::desktop()
+            },
+            &Emulate::default(),
+        )
+        .await
     }
 
     pub async fn open_as(&self, stage: &Stage, viewport: &Viewport, emulate: &Emulate) -> Open {
         let (sender, events) = events();
         let origin = stage.site.origin();
-        let options =
-            ContextOptions { proxy_port: stage.proxy.port(), viewport, emulate, origin: &origin, events: sender };
+        let options = ContextOptions {
+            proxy_port: stage.proxy.port(),
+            viewport,
+            emulate,
+            origin: &origin,
+            events: sender,
+        };
         let context = self.browser.new_context(options, soon()).await.unwrap();
-        Open { context, events, seen: Vec::new() }
+        Open {
+            context,
+            events,
+            seen: Vec::new(),
+        }
     }
 }
 
@@ -104,13 +142,25 @@ pub struct Stage {
 impl Stage {
     /// A site that serves these bodies at these paths.
     pub async fn pages(pages: &[(&str, &str)]) -> Self {
-        let html = |body: &str| Route { body: Some(body.to_owned()), ..Route::default() };
-        Self::routes(pages.iter().map(|(path, body)| ((*path).to_owned(), html(body))).collect()).await
+        let html = |body: &str| Route {
+            body: Some(body.to_owned()),
+            ..Route::default()
+        };
+        Self::routes(
+            pages
+                .iter()
+                .map(|(path, body)| ((*path).to_owned(), html(body)))
+                .collect(),
+        )
+        .await
     }
 
     pub async fn routes(routes: BTreeMap<String, Route>) -> Self {
         let site = Site::start(Content::default(), SiteSpec { routes }).await.unwrap();
-        Self { site, proxy: Proxy::start().await }
+        Self {
+            site,
+            proxy: Proxy::start().await,
+        }
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -152,16 +202,26 @@ impl Open {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it happens")
+        tokio::time::timeout(Duration::from_secs(10), wait)
+            .await
+            .expect("it happens")
     }
 }
 
 /// A handle of the first element that a selector finds in a frame.
 pub async fn element_in(tab: &Tab, frame: &FrameRef, selector: &str) -> ElementHandle {
     let args = vec![Arg::Value(selector.into())];
-    let found = tab.call_world_handle(frame, "(s) => document.querySelector(s)", args, soon()).await.unwrap();
+    let found = tab
+        .call_world_handle(frame, "(s) => document.querySelector(s)", args, soon())
+        .await
+        .unwrap();
     let object_id = found.object_id.unwrap_or_else(|| panic!("no {selector}"));
-    ElementHandle { frame_id: frame.frame_id.clone(), session: frame.session.clone(), object_id, node: BackendNodeId(0) }
+    ElementHandle {
+        frame_id: frame.frame_id.clone(),
+        session: frame.session.clone(),
+        object_id,
+        node: BackendNodeId(0),
+    }
 }
 
 /// The same in the main frame.
@@ -176,18 +236,27 @@ pub async fn eval(tab: &Tab, expression: &str) -> String {
 
 /// What an expression gives in a frame's isolated world, as text.
 pub async fn eval_in(tab: &Tab, frame: &FrameRef, expression: &str) -> String {
-    tab.call_world(frame, format!("() => String({expression})"), Vec::new(), soon()).await.unwrap()
+    tab.call_world(frame, format!("() => String({expression})"), Vec::new(), soon())
+        .await
+        .unwrap()
 }
 
-/// Waits until an expression gives a text in the main frame.
+/// Waits until an expression gives a text in the main frame, whatever document it shows.
 pub async fn until(tab: &Tab, expression: &str, wanted: &str) {
-    let function = format!(
-        "async (w) => {{ for (let i = 0; i < 300; i++) {{ if (String({expression}) === w) return w; \
-         await new Promise(r => setTimeout(r, 20)); }} return String({expression}); }}"
-    );
-    let got: String =
-        tab.call_world(&tab.frames()[0], function, vec![Arg::Value(wanted.into())], soon()).await.unwrap();
-    assert_eq!(got, wanted, "{expression}");
+    let mut got = String::new();
+    for _ in 0..500 {
+        let function = format!("() => String({expression})");
+        match tab
+            .call_world::<String>(&tab.frames()[0], function, Vec::new(), soon())
+            .await
+        {
+            Ok(text) if text == wanted => return,
+            Ok(text) => got = text,
+            Err(error) => assert!(error.retryable(), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{expression} stays {got:?}, not {wanted:?}");
 }
 
 /// Waits until the frames of a tab are as wanted.

@@ -34,7 +34,12 @@ impl Proxy {
                 tokio::spawn(serve(stream, Arc::clone(&kept), Arc::clone(&closed)));
             }
         });
-        Self { port, lines, refused, task }
+        Self {
+            port,
+            lines,
+            refused,
+            task,
+        }
     }
 
     pub fn port(&self) -> u16 {
@@ -78,13 +83,22 @@ async fn serve(mut client: TcpStream, lines: Arc<Mutex<Vec<String>>>, refused: A
     let mut server = match server {
         Some(server) => server,
         None => {
-            client.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await.ok()?;
+            client
+                .write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                .await
+                .ok()?;
             return None;
         }
     };
-    let kept: Vec<&str> = rest.split("\r\n").filter(|l| !l.to_ascii_lowercase().starts_with("proxy-connection:")).collect();
+    let kept: Vec<&str> = rest
+        .split("\r\n")
+        .filter(|l| !l.to_ascii_lowercase().starts_with("proxy-connection:"))
+        .collect();
     let kept = kept.join("\r\n");
-    server.write_all(format!("{method} /{path} HTTP/1.1\r\n{kept}").as_bytes()).await.ok()?;
+    server
+        .write_all(format!("{method} /{path} HTTP/1.1\r\n{kept}").as_bytes())
+        .await
+        .ok()?;
     if !text.to_ascii_lowercase().contains("\r\nupgrade:") {
         // The next request is to come on a connection of its own.
         let mut head = Vec::new();
@@ -99,5 +113,7 @@ async fn serve(mut client: TcpStream, lines: Arc<Mutex<Vec<String>>>, refused: A
 }
 
 async fn dial(authority: &str) -> Option<TcpStream> {
-    TcpStream::connect(authority.replace("localhost", "127.0.0.1")).await.ok()
+    TcpStream::connect(authority.replace("localhost", "127.0.0.1"))
+        .await
+        .ok()
 }

@@ -10,6 +10,8 @@ use super::args::When;
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
     colour: bool,
+    /// Colours on stdout.
+    colour_data: bool,
     terminal: bool,
 }
 
@@ -32,12 +34,12 @@ impl Printer {
     /// A printer for this process.
     pub fn new(when: When) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let colour = match when {
+        let colour = |terminal: bool| match when {
             When::Always => true,
             When::Never => false,
             When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
-        Self { colour, terminal }
+        Self { colour: colour(terminal), colour_data: colour(std::io::stdout().is_terminal()), terminal }
     }
 
     /// Whether stderr is a terminal.
@@ -69,16 +71,25 @@ impl Printer {
 
     /// Text with a look, where colours may be used.
     pub fn paint(&self, look: Look, text: &str) -> String {
-        if !self.colour {
-            return text.to_owned();
-        }
-        let code = match look {
-            Look::Good => "32",
-            Look::Bad => "31",
-            Look::Unsure => "33",
-            Look::Dim => "2",
-            Look::Strong => "1",
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        painted(self.colour, look, text)
     }
+
+    /// As [`Printer::paint`], for data that people read.
+    pub fn paint_data(&self, look: Look, text: &str) -> String {
+        painted(self.colour_data, look, text)
+    }
+}
+
+fn painted(colour: bool, look: Look, text: &str) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let code = match look {
+        Look::Good => "32",
+        Look::Bad => "31",
+        Look::Unsure => "33",
+        Look::Dim => "2",
+        Look::Strong => "1",
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }

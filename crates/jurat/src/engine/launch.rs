@@ -141,6 +141,16 @@ impl Launched {
         [Happening::Begun(begun), Happening::Browser(self.browser.clone()), Happening::Confinement(self.confinement.clone())]
     }
 
+    /// The browser that answered.
+    pub(super) fn browser_fact(&self) -> BrowserFact {
+        self.browser.clone()
+    }
+
+    /// The confinement that holds.
+    pub(super) fn confinement(&self) -> ConfinementRecord {
+        self.confinement.clone()
+    }
+
     pub(super) fn guard_alive(&self) -> bool {
         self.guard.alive()
     }

@@ -25,6 +25,7 @@ mod acting;
 mod bundle;
 mod cancel;
 mod error;
+mod explore;
 mod launch;
 mod looking;
 mod plugs;
@@ -37,11 +38,14 @@ mod settings;
 
 pub use cancel::Cancel;
 pub use error::EngineError;
+pub use explore::{Explorer, Made, Shown, Tried, try_browser};
 pub use jurat_core::contract::{Format, ParseOptions, parse};
 pub use progress::{Listener, Progress};
 pub use recheck::{RecheckError, Rechecked, ReportError, derive, recheck, report, screenshot_of};
 pub use run::{Job, RunReport, run};
 pub use settings::Settings;
+
+pub(crate) use launch::shm_bytes;
 
 use jurat_core::contract::Contract;
 use jurat_core::plan::{Plan, PlanError, PlanOptions};

@@ -137,10 +137,7 @@ fn pairs(run: &Run, begun: Option<&Begun>, browser: Option<&BrowserFact>) -> Vec
     if let Some(verdict) = &run.verdict {
         let level = verdict.confinement.level.map_or("none", |level| level.as_str());
         let sandbox = shown(&verdict.confinement.sandbox, 20);
-        pairs.push(Pair::plain(
-            "Confinement",
-            format!("{level}, browser sandbox {sandbox}"),
-        ));
+        pairs.push(Pair::plain("Confinement", format!("{level}, sandbox {sandbox}")));
     }
     if let Some(begun) = begun {
         pairs.push(Pair::plain(

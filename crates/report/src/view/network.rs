@@ -49,7 +49,7 @@ pub(crate) struct Row {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) status: String,
-    /// A status of 400 or above, or none.
+    /// It was let through, and answered with 400 or above or not at all.
     pub(crate) bad: bool,
     pub(crate) size: String,
     pub(crate) took: String,
@@ -57,18 +57,78 @@ pub(crate) struct Row {
     pub(crate) note: String,
 }
 
-type Owners<'a> = HashMap<(Option<&'a str>, &'a str), Owner>;
+/// Who asked for what, as the browser told it: by URL, and for tunnels by host and port.
+struct Owners<'a> {
+    by_url: HashMap<(Option<&'a str>, String), Owner>,
+    by_authority: HashMap<(Option<&'a str>, String), Owner>,
+}
+
+impl<'a> Owners<'a> {
+    fn of(events: &'a [Event]) -> Self {
+        let mut owners = Self {
+            by_url: HashMap::new(),
+            by_authority: HashMap::new(),
+        };
+        for event in events {
+            let Happening::Request(request) = &event.what else {
+                continue;
+            };
+            let viewport = event.viewport.as_deref();
+            owners
+                .by_url
+                .entry((viewport, at_the_guard(request.url.raw())))
+                .or_insert(request.owner);
+            if let Some(authority) = authority(request.url.raw()) {
+                owners
+                    .by_authority
+                    .entry((viewport, authority))
+                    .or_insert(request.owner);
+            }
+        }
+        owners
+    }
+
+    fn owner(&self, event: &'a Event, record: &GuardRecord) -> Option<Owner> {
+        if record.listener.is_global() {
+            return Some(Owner::Browser);
+        }
+        let key = (event.viewport.as_deref(), record.url.clone());
+        let map = if record.kind == GuardKind::Tunnel {
+            &self.by_authority
+        } else {
+            &self.by_url
+        };
+        map.get(&key).copied()
+    }
+}
+
+/// A URL as the guard writes it: without a fragment, a WebSocket's as the handshake's.
+fn at_the_guard(url: &str) -> String {
+    let plain = url.split('#').next().unwrap_or(url);
+    plain
+        .strip_prefix("ws")
+        .filter(|rest| rest.starts_with(':') || rest.starts_with("s:"))
+        .map_or_else(|| plain.to_owned(), |rest| format!("http{rest}"))
+}
+
+/// `host:port` of a URL.
+fn authority(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let port = if matches!(scheme, "https" | "wss") { 443 } else { 80 };
+    Some(if has_port {
+        host.to_owned()
+    } else {
+        format!("{host}:{port}")
+    })
+}
 
 impl Network {
     pub(crate) fn new(run: &Run, bounds: Bounds) -> Self {
-        let owners: Owners<'_> = run
-            .events
-            .iter()
-            .filter_map(|event| match &event.what {
-                Happening::Request(request) => Some(((event.viewport.as_deref(), request.url.raw()), request.owner)),
-                _ => None,
-            })
-            .collect();
+        let owners = Owners::of(&run.events);
         let origin = run.plan.as_ref().map_or("", |plan| plan.origin.as_str());
         let mut forwarded = Vec::new();
         let mut expected = Vec::new();
@@ -78,7 +138,7 @@ impl Network {
             let Happening::Guard(record) = &event.what else {
                 continue;
             };
-            let owner = owner(event, record, &owners);
+            let owner = owners.owner(event, record);
             let row = row(event, record, owner, origin, bounds);
             match record.disposition {
                 Disposition::Forwarded => forwarded.push(row),
@@ -91,7 +151,7 @@ impl Network {
         let groups = [
             (
                 "Refused",
-                "Off the origins that the contract names, or no request at all. Nothing of it left this machine's guard.",
+                "Off the origins that the contract names, or no request at all. Nothing of it got past the guard.",
                 refused,
                 true,
             ),
@@ -165,31 +225,6 @@ fn violations(run: &Run, bounds: Bounds) -> Vec<Violation> {
         .collect()
 }
 
-fn owner(event: &Event, record: &GuardRecord, owners: &Owners<'_>) -> Option<Owner> {
-    if record.listener.is_global() {
-        return Some(Owner::Browser);
-    }
-    let viewport = event.viewport.as_deref();
-    owners.get(&(viewport, record.url.as_str())).copied().or_else(|| {
-        // A handshake is `http` at the guard and `ws` in the browser; of a tunnel the guard knows host and port alone.
-        let same = |url: &str| match record.kind {
-            GuardKind::Websocket => url
-                .strip_prefix("ws")
-                .is_some_and(|rest| record.url.strip_prefix("http") == Some(rest)),
-            GuardKind::Tunnel => url
-                .split("://")
-                .nth(1)
-                .is_some_and(|rest| rest.starts_with(&record.url)),
-            GuardKind::Request | GuardKind::Malformed => url.split('#').next() == Some(&record.url),
-        };
-        owners
-            .iter()
-            .filter(|((of, url), _)| *of == viewport && same(url))
-            .map(|(_, owner)| *owner)
-            .min()
-    })
-}
-
 fn row(event: &Event, record: &GuardRecord, owner: Option<Owner>, origin: &str, bounds: Bounds) -> Row {
     let path = record
         .url
@@ -225,10 +260,34 @@ fn row(event: &Event, record: &GuardRecord, owner: Option<Owner>, origin: &str, 
         method: shown(&record.method, 20),
         url: shown(path, bounds.text.min(300)),
         status: record.status.map(|status| status.to_string()).unwrap_or_default(),
-        bad: record.status.is_none_or(|status| status >= 400),
+        bad: record.disposition == Disposition::Forwarded && record.status.is_none_or(|status| status >= 400),
         size: bytes(record.response_bytes),
         took: duration(record.duration_us),
         owner: owner.map(|owner| words(&wire(&owner))).unwrap_or_default(),
         note: notes.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_of_the_browser_are_found_at_the_guard() {
+        for (browser, guard) in [
+            ("http://a:1/x?y#z", "http://a:1/x?y"),
+            ("ws://a:1/live", "http://a:1/live"),
+            ("wss://a/live", "https://a/live"),
+            ("wsx://a/", "wsx://a/"),
+        ] {
+            assert_eq!(at_the_guard(browser), guard);
+        }
+        for (url, host) in [
+            ("https://a.b/x", "a.b:443"),
+            ("ws://[::1]:9/x", "[::1]:9"),
+            ("http://[::1]/", "[::1]:80"),
+        ] {
+            assert_eq!(authority(url).as_deref(), Some(host), "{url}");
+        }
     }
 }

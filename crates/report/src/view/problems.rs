@@ -150,20 +150,14 @@ fn problem(
         Fact::Screenshot(fact) => Some(fact),
         _ => None,
     });
-    let reason = Reason::of(&criterion.reasons);
+    let mut reason = Reason::of(&criterion.reasons);
     let (expected, seen) = if bar {
         (Vec::new(), whole(criterion.seen.raw(), bounds))
     } else {
         sides(run, criterion, &observed, bounds)
     };
-    // What stands in the title already is not said again.
-    let expected = if expected == whole(&criterion.expected, bounds) {
-        Vec::new()
-    } else {
-        expected
-    };
     let title = if bar {
-        reason.sentence.clone()
+        std::mem::take(&mut reason.sentence)
     } else {
         shown(&criterion.expected, bounds.text.min(300))
     };
@@ -198,7 +192,8 @@ fn whole(text: &str, bounds: Bounds) -> Vec<Piece> {
     }
 }
 
-/// Expected and seen. Where both are one value, the values alone with what differs marked; else the sentences.
+/// Expected and seen. Where both are one value, the values alone with what differs marked; else what was seen, because the
+/// expectation stands in the title already.
 pub(crate) fn sides(
     run: &Run,
     criterion: &CriterionResult,
@@ -218,7 +213,7 @@ pub(crate) fn sides(
         Some((expected, seen)) if is_value && expected != seen => {
             compare(&shown(expected, bounds.text), &shown(seen, bounds.text))
         }
-        _ => (whole(&criterion.expected, bounds), whole(criterion.seen.raw(), bounds)),
+        _ => (Vec::new(), whole(criterion.seen.raw(), bounds)),
     }
 }
 

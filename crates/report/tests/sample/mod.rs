@@ -1,12 +1,11 @@
 //! Sample bundles, written and sealed as a run would: a notes app that works, and broken twins of it.
 #![allow(
     clippy::unwrap_used,
-    clippy::expect_used,
+    clippy::needless_pass_by_value,
     clippy::cast_possible_truncation,
-    dead_code,
-    unreachable_pub,
-    missing_docs
+    clippy::cast_sign_loss
 )]
+#![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::time::Duration;
 
@@ -414,7 +413,7 @@ fn jsonl<T: Serialize>(values: &[T]) -> Vec<u8> {
 
 /// Writes, judges and seals a sample; gives back the bundle, whose report is the one that was sealed in.
 pub fn bundle(twist: Twist) -> Bundle {
-    bundle_of(twist, CONTRACT, |_| ())
+    bundle_with(twist, |_, _| ())
 }
 
 /// As [`bundle`], with more done to its record before it is judged.
@@ -425,17 +424,7 @@ pub fn bundle_with(twist: Twist, change: impl FnOnce(&mut Record, &mut Vec<Vec<u
         events: std::mem::take(&mut builder.events),
     };
     change(&mut record, &mut builder.pictures);
-    sealed(twist, CONTRACT, &record, &builder.pictures)
-}
-
-fn bundle_of(twist: Twist, contract: &str, change: impl FnOnce(&mut Record)) -> Bundle {
-    let builder = built(twist);
-    let mut record = Record {
-        observations: builder.observations,
-        events: builder.events,
-    };
-    change(&mut record);
-    sealed(twist, contract, &record, &builder.pictures)
+    sealed(twist, &record, &builder.pictures)
 }
 
 fn built(twist: Twist) -> Builder {
@@ -455,14 +444,14 @@ fn built(twist: Twist) -> Builder {
     builder
 }
 
-fn sealed(twist: Twist, contract: &str, record: &Record, pictures: &[Vec<u8>]) -> Bundle {
+fn sealed(twist: Twist, record: &Record, pictures: &[Vec<u8>]) -> Bundle {
     let contract = if twist == Twist::Hostile {
-        contract.replace(
+        CONTRACT.replace(
             "a note survives a reload",
             &format!("{:?}", "a note <b>survives</b> \"'><script>alert(9)</script>"),
         )
     } else {
-        contract.to_owned()
+        CONTRACT.to_owned()
     };
     let contract = parse(&contract, Format::Yaml, &ParseOptions::default()).unwrap();
     let accept_confinement = if twist == Twist::Weak {
@@ -482,7 +471,7 @@ fn sealed(twist: Twist, contract: &str, record: &Record, pictures: &[Vec<u8>]) -
 
     let temp = tempfile::tempdir().unwrap();
     let root = Root::open(&temp.path().join("evidence")).unwrap();
-    let id = RunId::new(Duration::from_secs(1_796_053_500), [0x0a, 0x1b, 0x2c, 0x3d]);
+    let id = RunId::new(Duration::from_mins(29_934_225), [0x0a, 0x1b, 0x2c, 0x3d]);
     let mut writer = Writer::begin(&root, &id).unwrap();
     for picture in pictures {
         writer.add_blob(Kind::Screenshot, Class::Observed, picture).unwrap();

@@ -9,6 +9,7 @@ const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
 const nextSibling = getter(Node.prototype, "nextSibling");
 const textContent = getter(Node.prototype, "textContent");
+const hasChildNodes = method(Node.prototype, "hasChildNodes");
 const isConnected = getter(Node.prototype, "isConnected");
 const contains = method(Node.prototype, "contains");
 const getRootNode = method(Node.prototype, "getRootNode");

@@ -104,7 +104,7 @@ let behindLeft = 0;
 /// Whether something that lets clicks through, which no hit test of a script finds, lies where a text is.
 function passesBehind(element, box) {
   behindLeft -= 1;
-  if (behindLeft < 0 || box === null) return false;
+  if (behindLeft < 0 || box === null || elementsSeen > MOST_BEHIND) return false;
   let left = MOST_BEHIND;
   for (const root of roots(false).roots) {
     const all = queryList(root, "*");
@@ -126,7 +126,10 @@ function passesBehind(element, box) {
 /// Whether something that is no ancestor of it is painted below an element's text, so that what is behind it is not known.
 function somethingBehind(element, points) {
   const root = getRootNode(element);
-  for (const [x, y] of points.slice(0, 3)) {
+  // The whole stack at a point is found by walking all of a large document.
+  const large = elementsSeen > MOST_BEHIND;
+  if (behindLeft < (large ? 4 : 1)) return false;
+  for (const [x, y] of points.slice(0, large ? 1 : 3)) {
     const stack = isShadowRoot(root) ? rootStack(root, x, y) : documentStack(doc, x, y);
     const own = stack.findIndex((at) => flatContains(element, at));
     if (own === -1) continue;

@@ -112,22 +112,33 @@ function roleOf(element) {
 function isHiddenFromAria(element) {
   let at = element;
   if (localName(element) === "option") at = closest(element, "select") ?? element;
-  const style = computedStyle(at);
-  if (css(style, "visibility") !== "visible") return true;
-  if (css(style, "display") === "contents") {
+  if (!checkVisibility(at, { visibilityProperty: true })) {
+    const style = computedStyle(at);
+    if (css(style, "display") !== "contents" || css(style, "visibility") !== "visible") return true;
     for (let up = flatParent(at); up !== null; up = flatParent(up)) {
       const display = css(computedStyle(up), "display");
       if (display === "none") return true;
       if (display !== "contents") break;
     }
-  } else if (!checkVisibility(at)) return true;
+  }
   for (let node = element; node !== null; ) {
-    if (closest(node, '[aria-hidden="true" i]') !== null) return true;
     const root = getRootNode(node);
+    if (hidesAny(root) && closest(node, '[aria-hidden="true" i]') !== null) return true;
     node = isShadowRoot(root) ? hostOf(root) : null;
   }
   return false;
 }
+
+/// Whether anything in a tree is `aria-hidden`, kept for one look.
+function hidesAny(root) {
+  let any = hiding.get(root);
+  if (any === undefined) {
+    any = listLength(queryList(root, "[aria-hidden]")) > 0;
+    hiding.set(root, any);
+  }
+  return any;
+}
+let hiding = new Map();
 
 /// The elements that an attribute of ids names.
 function byIds(element, attribute) {
@@ -147,6 +158,7 @@ const LABELLED = new Set(["button", "input", "meter", "output", "progress", "sel
 let labelled = new Map();
 function forgetLabels() {
   labelled = new Map();
+  hiding = new Map();
 }
 
 function labelsOf(element) {

@@ -87,8 +87,12 @@ function roots(wantSuspects) {
       else if (wantSuspects && suspects.length < 400 && isSuspect(element, time)) suspects.push(element);
     }
   }
+  elementsSeen = elements;
   return { roots: found, suspects, elements };
 }
+
+/// Elements that the last walk met.
+let elementsSeen = 0;
 
 function isSuspect(element, time) {
   const name = localName(element);
@@ -96,11 +100,14 @@ function isSuspect(element, time) {
   if (!custom && (!HOST_NAMES.has(name) || namespaceOf(element) !== HTML)) return false;
   if (time - (asked.get(element) ?? -Infinity) < ASK_AGAIN_MS) return false;
   if (custom) return true;
-  const child = firstChild(element);
-  if (child === null) return true;
+  if (!hasChildNodes(element)) return true;
   // Light children that are not rendered in a host that is: only a shadow root does that. Looking at styles of every
-  // element would be slow, so one child is asked.
-  if (isElement(child)) return nextSibling(child) === null && !checkVisibility(child) && checkVisibility(element) && css(computedStyle(child), "display") !== "none" && css(computedStyle(child), "display") !== "contents";
+  // element would be slow, so an only child is asked.
+  const child = firstElement(element);
+  if (child !== null && nextSibling(child) === null && !checkVisibility(child)) {
+    const display = css(computedStyle(child), "display");
+    return display !== "none" && display !== "contents" && checkVisibility(element);
+  }
   return false;
 }
 
