@@ -47,12 +47,23 @@ async fn values_are_put_in_as_a_person_would() {
             let control = element(tab, id).await;
             let filled = tab.fill(&control, value, soon()).await.unwrap();
             let text = |part: &Option<jurat_core::untrusted::Untrusted>| part.as_ref().unwrap().raw().to_owned();
-            assert!(filled.dispatched && filled.acknowledged && filled.obstacle.is_none(), "{id}: {filled:?}");
+            assert!(
+                filled.dispatched && filled.acknowledged && filled.obstacle.is_none(),
+                "{id}: {filled:?}"
+            );
             let expected = (before.to_owned(), after.to_owned(), value.to_owned());
-            assert_eq!((text(&filled.before), text(&filled.after), text(&filled.given)), expected, "{kind:?} {id}");
+            assert_eq!(
+                (text(&filled.before), text(&filled.after), text(&filled.given)),
+                expected,
+                "{kind:?} {id}"
+            );
         }
         assert_eq!(eval(tab, "document.title.includes('i:date|c:date')").await, "true");
-        let state = eval(tab, "(document.querySelector('#controlled').focus(), document.querySelector('#controlled').value)").await;
+        let state = eval(
+            tab,
+            "(document.querySelector('#controlled').focus(), document.querySelector('#controlled').value)",
+        )
+        .await;
         assert_eq!(state, "mine", "a controlled input took it");
         for (id, value, obstacle) in [
             ("#locked", "y", Obstacle::NotEditable),
@@ -67,7 +78,11 @@ async fn values_are_put_in_as_a_person_would() {
             let filled = tab.fill(&control, value, soon()).await.unwrap();
             assert_eq!((filled.obstacle, filled.dispatched), (Some(obstacle), false), "{id}");
         }
-        assert_eq!(eval(tab, "date.value").await, "2026-11-30", "what does not fit changes nothing");
+        assert_eq!(
+            eval(tab, "date.value").await,
+            "2026-11-30",
+            "what does not fit changes nothing"
+        );
     }
 }
 
@@ -85,7 +100,11 @@ async fn keys_and_chords_do_what_they_do() {
         assert_eq!(typed.after.unwrap().raw(), "Hi, Ü漢 (1+2)!", "{kind:?}");
         tab.press(Some(&plain), "Control+a", soon()).await.unwrap();
         tab.press(None, "x", soon()).await.unwrap();
-        assert_eq!(eval(tab, "plain.value").await, "x", "{kind:?}: all was selected and replaced");
+        assert_eq!(
+            eval(tab, "plain.value").await,
+            "x",
+            "{kind:?}: all was selected and replaced"
+        );
         tab.press(None, "Shift+a", soon()).await.unwrap();
         tab.press(None, "ArrowLeft", soon()).await.unwrap();
         tab.press(None, "Backspace", soon()).await.unwrap();
@@ -101,7 +120,10 @@ async fn keys_and_chords_do_what_they_do() {
         let fact = tab.press(None, "Nonsense", soon()).await.unwrap();
         assert_eq!((fact.obstacle, fact.dispatched), (Some(Obstacle::BadValue), false));
         let text = element(tab, "#text").await;
-        assert_eq!(tab.type_text(&text, "x", soon()).await.unwrap().obstacle, Some(Obstacle::NotEditable));
+        assert_eq!(
+            tab.type_text(&text, "x", soon()).await.unwrap().obstacle,
+            Some(Obstacle::NotEditable)
+        );
     }
 }
 
@@ -128,7 +150,11 @@ async fn boxes_are_clicked_unless_they_are_so_already() {
         let control = element(tab, id).await;
         let checked = tab.check(&control, None, wanted, soon()).await.unwrap();
         let told = (checked.before.unwrap(), checked.after.unwrap(), checked.given.unwrap());
-        assert_eq!((told.0.raw(), told.1.raw(), told.2.raw()), (before, after, &*wanted.to_string()), "{id}");
+        assert_eq!(
+            (told.0.raw(), told.1.raw(), told.2.raw()),
+            (before, after, &*wanted.to_string()),
+            "{id}"
+        );
     }
     for (id, wanted) in [("#b", true), ("#r1", false)] {
         let control = element(tab, id).await;
@@ -151,19 +177,43 @@ async fn options_are_chosen_by_label_or_value() {
     tab.navigate(&stage.url("/"), soon()).await.unwrap();
     let one = element(tab, "#one").await;
     let picked = tab.select(&one, &["Second one"], soon()).await.unwrap();
-    assert_eq!((picked.before.unwrap().raw(), picked.after.unwrap().raw(), picked.given.unwrap().raw()), ("a", "b", "b"));
+    assert_eq!(
+        (
+            picked.before.unwrap().raw(),
+            picked.after.unwrap().raw(),
+            picked.given.unwrap().raw()
+        ),
+        ("a", "b", "b")
+    );
     assert_eq!(eval(tab, "document.title").await, "t|i|cb");
     let picked = tab.select(&one, &["a"], soon()).await.unwrap();
     assert_eq!(picked.after.unwrap().raw(), "a");
-    for (option, obstacle) in [("Third", Obstacle::NoSuchOption), ("d", Obstacle::NoSuchOption), ("nope", Obstacle::NoSuchOption)] {
-        assert_eq!(tab.select(&one, &[option], soon()).await.unwrap().obstacle, Some(obstacle), "{option}");
+    for (option, obstacle) in [
+        ("Third", Obstacle::NoSuchOption),
+        ("d", Obstacle::NoSuchOption),
+        ("nope", Obstacle::NoSuchOption),
+    ] {
+        assert_eq!(
+            tab.select(&one, &[option], soon()).await.unwrap().obstacle,
+            Some(obstacle),
+            "{option}"
+        );
     }
-    assert_eq!(tab.select(&one, &["a", "b"], soon()).await.unwrap().obstacle, Some(Obstacle::BadValue));
+    assert_eq!(
+        tab.select(&one, &["a", "b"], soon()).await.unwrap().obstacle,
+        Some(Obstacle::BadValue)
+    );
     let many = element(tab, "#many").await;
     let picked = tab.select(&many, &["y", "z"], soon()).await.unwrap();
-    assert_eq!((picked.before.unwrap().raw(), picked.after.unwrap().raw()), ("x", "y\nz"));
+    assert_eq!(
+        (picked.before.unwrap().raw(), picked.after.unwrap().raw()),
+        ("x", "y\nz")
+    );
     let fake = element(tab, "#fake").await;
-    assert_eq!(tab.select(&fake, &["f"], soon()).await.unwrap().obstacle, Some(Obstacle::NotASelect));
+    assert_eq!(
+        tab.select(&fake, &["f"], soon()).await.unwrap().obstacle,
+        Some(Obstacle::NotASelect)
+    );
 }
 
 const FILES: &str = "<!doctype html><title>t</title><input id=f type=file onchange=\"document.title = [...this.files].map(f => f.name + f.size)\">
@@ -188,15 +238,27 @@ async fn files_go_to_inputs_and_choosers() {
         for id in ["#f", "#b"] {
             tab.navigate(&stage.url("/"), soon()).await.unwrap();
             let control = element(tab, id).await;
-            let given = tab.upload(&control, None, std::slice::from_ref(&file), soon()).await.unwrap();
+            let given = tab
+                .upload(&control, None, std::slice::from_ref(&file), soon())
+                .await
+                .unwrap();
             assert!(given.dispatched && given.obstacle.is_none(), "{kind:?} {id}: {given:?}");
-            assert_eq!((given.after.unwrap().raw(), given.given.unwrap().raw()), ("note.txt", "note.txt"));
+            assert_eq!(
+                (given.after.unwrap().raw(), given.given.unwrap().raw()),
+                ("note.txt", "note.txt")
+            );
             assert_eq!(eval(tab, "document.title").await, "note.txt5", "{kind:?} {id}");
         }
         let input = element(tab, "#f").await;
-        let two = tab.upload(&input, None, &[file.clone(), file.clone()], soon()).await.unwrap();
+        let two = tab
+            .upload(&input, None, &[file.clone(), file.clone()], soon())
+            .await
+            .unwrap();
         assert_eq!(two.obstacle, Some(Obstacle::BadValue));
-        let missing = tab.upload(&input, None, &[folder.path().join("no")], soon()).await.unwrap();
+        let missing = tab
+            .upload(&input, None, &[folder.path().join("no")], soon())
+            .await
+            .unwrap();
         assert_eq!(missing.obstacle, Some(Obstacle::NoFile));
         let nothing = element(tab, "#n").await;
         let none = tab.upload(&nothing, None, &[file], soon()).await.unwrap();

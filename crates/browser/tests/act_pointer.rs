@@ -54,7 +54,10 @@ async fn clicks_arrive_or_say_what_received_them() {
         let plain = click("#plain").await;
         assert!(plain.dispatched && plain.acknowledged && plain.received.unwrap().own);
         assert_eq!(title().await, "t|plain true1");
-        assert!(click("#inside").await.received.unwrap().own, "a button is hit through what is in it");
+        assert!(
+            click("#inside").await.received.unwrap().own,
+            "a button is hit through what is in it"
+        );
         assert_eq!(title().await, "t|plain true1|plain true1");
         let covered = click("#covered").await.received.unwrap();
         assert_eq!((covered.own, covered.other.unwrap().raw()), (false, "div#cover"));
@@ -62,7 +65,11 @@ async fn clicks_arrive_or_say_what_received_them() {
         // What was blocked blocks nothing later.
         assert!(click("#plain").await.received.unwrap().own);
         let late = click("#late").await.received.unwrap();
-        assert_eq!((late.own, late.other.unwrap().raw()), (false, "div#late-cover"), "{kind:?}");
+        assert_eq!(
+            (late.own, late.other.unwrap().raw()),
+            (false, "div#late-cover"),
+            "{kind:?}"
+        );
         assert!(!title().await.contains("late"));
         assert!(click("#label").await.received.unwrap().own);
         assert_eq!(eval(tab, "box.checked").await, "true");
@@ -70,11 +77,29 @@ async fn clicks_arrive_or_say_what_received_them() {
         assert!(steals.received.unwrap().own && !title().await.contains("steals"));
 
         let keys = element(tab, "#keys").await;
-        let how = ClickHow { button: MouseButton::Right, modifiers: &[Modifier::Control, Modifier::Shift], count: 1 };
+        let how = ClickHow {
+            button: MouseButton::Right,
+            modifiers: &[Modifier::Control, Modifier::Shift],
+            count: 1,
+        };
         tab.click(&keys, None, how, soon()).await.unwrap();
         assert!(title().await.ends_with("|2,true,true,1|menu"), "{}", title().await);
-        tab.click(&keys, None, ClickHow { count: 2, ..ClickHow::default() }, soon()).await.unwrap();
-        assert!(title().await.ends_with("|0,false,false,1|0,false,false,2|double"), "{}", title().await);
+        tab.click(
+            &keys,
+            None,
+            ClickHow {
+                count: 2,
+                ..ClickHow::default()
+            },
+            soon(),
+        )
+        .await
+        .unwrap();
+        assert!(
+            title().await.ends_with("|0,false,false,1|0,false,false,2|double"),
+            "{}",
+            title().await
+        );
 
         let leave = click("#leave").await;
         assert!(leave.acknowledged && leave.received.unwrap().own);
@@ -106,7 +131,12 @@ async fn what_is_in_a_closed_root_is_clicked() {
         ..Default::default()
     };
     let object_id = session.call(&resolve, soon()).await.unwrap().object.object_id.unwrap();
-    let handle = jurat_browser::context::ElementHandle { frame_id: frame.frame_id, session, object_id, node: inside };
+    let handle = jurat_browser::context::ElementHandle {
+        frame_id: frame.frame_id,
+        session,
+        object_id,
+        node: inside,
+    };
     let clicked = tab.click(&handle, None, ClickHow::default(), soon()).await.unwrap();
     assert!(clicked.received.unwrap().own);
     assert!(eval(tab, "document.title").await.ends_with("|closed"));
@@ -117,7 +147,14 @@ async fn a_click_that_ends_its_tab_is_no_hang() {
     for kind in BOTH {
         let live = Live::start(kind).await;
         let opener = "<title>t</title><button onclick=\"window.open('/pop')\">x</button>";
-        let stage = Stage::pages(&[("/", opener), ("/pop", "<title>pop</title><button onmousedown='window.close()'>x</button>")]).await;
+        let stage = Stage::pages(&[
+            ("/", opener),
+            (
+                "/pop",
+                "<title>pop</title><button onmousedown='window.close()'>x</button>",
+            ),
+        ])
+        .await;
         let open = live.open(&stage).await;
         let tab = open.tab();
         tab.navigate(&stage.url("/"), soon()).await.unwrap();
@@ -128,8 +165,14 @@ async fn a_click_that_ends_its_tab_is_no_hang() {
         common::until(&popup, "document.title", "pop").await;
         let button = element(&popup, "button").await;
         let begun = Instant::now();
-        let clicked = popup.click(&button, None, ClickHow::default(), begun + Duration::from_secs(8)).await.unwrap();
-        assert!(clicked.dispatched && begun.elapsed() < Duration::from_secs(6), "{kind:?} {clicked:?}");
+        let clicked = popup
+            .click(&button, None, ClickHow::default(), begun + Duration::from_secs(8))
+            .await
+            .unwrap();
+        assert!(
+            clicked.dispatched && begun.elapsed() < Duration::from_secs(6),
+            "{kind:?} {clicked:?}"
+        );
         for _ in 0..300 {
             if popup.status() == TabStatus::Closed {
                 break;
@@ -146,7 +189,6 @@ const DRAGS: &str = "<!doctype html><style>body{margin:0} div{position:absolute;
 card.ondragstart = (e) => e.dataTransfer.setData('text/plain', 'the card');
 zone.ondragover = (e) => e.preventDefault();
 zone.ondrop = (e) => { e.preventDefault(); document.title = 'dropped ' + e.dataTransfer.getData('text/plain') };
-for (const t of ['pointerdown', 'pointerup', 'mouseup', 'dragstart', 'dragend', 'dragenter', 'dragover', 'drop']) addEventListener(t, (e) => console.log(t + ':' + e.target.id), true);
 let held = false;
 knob.onpointerdown = () => { held = true };
 onpointerup = (e) => { if (held) document.title = 'released on ' + document.elementFromPoint(e.clientX, e.clientY).id; held = false };
@@ -157,19 +199,32 @@ async fn drags_by_the_pointer_and_by_drag_and_drop() {
     for kind in BOTH {
         let live = Live::start(kind).await;
         let stage = Stage::pages(&[("/", DRAGS)]).await;
-        let mut open = live.open(&stage).await;
-        let tab = &open.tab().clone();
+        let open = live.open(&stage).await;
+        let tab = open.tab();
         tab.navigate(&stage.url("/"), soon()).await.unwrap();
-        for (from, to, title) in [("#card", "#zone", "dropped the card"), ("#knob", "#slot", "released on slot"), ("#card", "#zone", "dropped the card")] {
+        for (from, to, title) in [
+            ("#card", "#zone", "dropped the card"),
+            ("#knob", "#slot", "released on slot"),
+            ("#card", "#zone", "dropped the card"),
+        ] {
             let (from, to) = (element(tab, from).await, element(tab, to).await);
             let dragged = tab.drag(&from, None, &to, None, soon()).await.unwrap();
-            eprintln!("DEBUG {} {}", eval(tab, "document.title").await, open.happenings().iter().filter_map(|h| match h { jurat_core::observation::Happening::Console(c) => Some(c.text.raw().to_owned()), _ => None }).collect::<Vec<_>>().join(" "));
-            assert!(dragged.acknowledged && dragged.received.as_ref().unwrap().own, "{kind:?} {title}: {dragged:?}");
+            assert!(
+                dragged.acknowledged && dragged.received.as_ref().unwrap().own,
+                "{kind:?} {title}: {dragged:?}"
+            );
             assert_eq!(eval(tab, "document.title").await, title, "{kind:?}");
         }
         // A click after it is an ordinary one.
         let knob = element(tab, "#knob").await;
-        assert!(tab.click(&knob, None, ClickHow::default(), soon()).await.unwrap().received.unwrap().own);
+        assert!(
+            tab.click(&knob, None, ClickHow::default(), soon())
+                .await
+                .unwrap()
+                .received
+                .unwrap()
+                .own
+        );
     }
 }
 

@@ -30,10 +30,19 @@ async fn requests_have_their_owners() {
     for kind in BOTH {
         let live = Live::start(kind).await;
         let mut routes = std::collections::BTreeMap::new();
-        let page = |body: &str| jurat_testkit::site::Route { body: Some(body.into()), ..Default::default() };
+        let page = |body: &str| jurat_testkit::site::Route {
+            body: Some(body.into()),
+            ..Default::default()
+        };
         routes.insert("/".to_owned(), page(OWNERS));
-        routes.insert("/frame".to_owned(), page("<script>fetch('/_site/delay/1?frame')</script>frame"));
-        routes.insert("/popup".to_owned(), page("<title>pop</title><script>fetch('/_site/delay/1?popup')</script>"));
+        routes.insert(
+            "/frame".to_owned(),
+            page("<script>fetch('/_site/delay/1?frame')</script>frame"),
+        );
+        routes.insert(
+            "/popup".to_owned(),
+            page("<title>pop</title><script>fetch('/_site/delay/1?popup')</script>"),
+        );
         let mut worker = page("fetch('/_site/delay/1?service')");
         worker.headers.insert("content-type".into(), "text/javascript".into());
         routes.insert("/sw.js".to_owned(), worker);
@@ -54,7 +63,8 @@ async fn requests_have_their_owners() {
             ("/popup", Owner::Popup),
             ("?popup", Owner::Popup),
         ] {
-            open.wait_for(|h| matches!(h, Happening::Request(r) if r.url.raw().ends_with(path))).await;
+            open.wait_for(|h| matches!(h, Happening::Request(r) if r.url.raw().ends_with(path)))
+                .await;
             let all = open.happenings();
             assert_eq!(request(&all, path).unwrap().owner, owner, "{kind:?} {path}");
             let id = request(&all, path).unwrap().id.clone();
@@ -73,13 +83,26 @@ async fn requests_have_their_owners() {
                 _ => None,
             })
             .collect();
-        assert_eq!(targets.iter().filter(|(kind, _)| kind == "service_worker").count(), 1, "{targets:?}");
-        assert_eq!(targets.iter().filter(|(kind, _)| kind == "page").count(), 2, "{targets:?}");
+        assert_eq!(
+            targets.iter().filter(|(kind, _)| kind == "service_worker").count(),
+            1,
+            "{targets:?}"
+        );
+        assert_eq!(
+            targets.iter().filter(|(kind, _)| kind == "page").count(),
+            2,
+            "{targets:?}"
+        );
         let out_of_process = targets.iter().any(|(kind, _)| kind == "iframe");
         assert_eq!(out_of_process, kind == Kind::Full, "{targets:?}");
-        assert!(!all.iter().any(|h| matches!(h, Happening::Gap { .. } | Happening::ProtocolFault { .. })), "{all:#?}");
+        assert!(
+            !all.iter()
+                .any(|h| matches!(h, Happening::Gap { .. } | Happening::ProtocolFault { .. })),
+            "{all:#?}"
+        );
         popup.close(soon()).await.unwrap();
-        open.wait_for(|h| matches!(h, Happening::TargetGone { crashed: false, .. })).await;
+        open.wait_for(|h| matches!(h, Happening::TargetGone { crashed: false, .. }))
+            .await;
         assert!(open.context.newest_popup().is_none());
     }
 }
@@ -88,9 +111,15 @@ async fn requests_have_their_owners() {
 async fn redirects_caches_and_sockets_are_told_apart() {
     let live = Live::start(Kind::HeadlessShell).await;
     let mut routes = std::collections::BTreeMap::new();
-    let page = |body: &str| jurat_testkit::site::Route { body: Some(body.into()), ..Default::default() };
+    let page = |body: &str| jurat_testkit::site::Route {
+        body: Some(body.into()),
+        ..Default::default()
+    };
     routes.insert("/".to_owned(), page("<title>t</title>"));
-    let hop = jurat_testkit::site::Route { redirect: Some("/_site/delay/0".into()), ..Default::default() };
+    let hop = jurat_testkit::site::Route {
+        redirect: Some("/_site/delay/0".into()),
+        ..Default::default()
+    };
     routes.insert("/hop".to_owned(), hop);
     let stage = Stage::routes(routes).await;
     let mut open = live.open(&stage).await;
@@ -101,8 +130,12 @@ async fn redirects_caches_and_sockets_are_told_apart() {
         new EventSource('/_site/sse'); try { await fetch('http://127.0.0.1:1/gone') } catch {} }";
     let _: Option<()> = tab.call_world(&tab.frames()[0], run, Vec::new(), soon()).await.unwrap();
     let settled = tab.settle(Settle::default(), soon()).await.unwrap();
-    assert_eq!(settled.in_flight, 0, "an event source is answered by its head: {settled:?}");
-    open.wait_for(|h| matches!(h, Happening::Request(r) if r.kind == "EventSource")).await;
+    assert_eq!(
+        settled.in_flight, 0,
+        "an event source is answered by its head: {settled:?}"
+    );
+    open.wait_for(|h| matches!(h, Happening::Request(r) if r.kind == "EventSource"))
+        .await;
     let all = open.happenings();
     let end = |id: &str| {
         all.iter().find_map(|h| match h {
@@ -124,7 +157,10 @@ async fn redirects_caches_and_sockets_are_told_apart() {
         .collect();
     assert_eq!(cached, [AnsweredBy::Network, AnsweredBy::Cache]);
     let socket = request(&all, "/_site/ws").unwrap();
-    assert_eq!((socket.method.as_str(), end(&socket.id).unwrap().status), ("WEBSOCKET", Some(101)));
+    assert_eq!(
+        (socket.method.as_str(), end(&socket.id).unwrap().status),
+        ("WEBSOCKET", Some(101))
+    );
     let gone = end(&request(&all, "/gone").unwrap().id).unwrap();
     assert_eq!((gone.answered_by, gone.error.is_some()), (AnsweredBy::Nothing, true));
 }
@@ -141,11 +177,17 @@ async fn what_a_page_says_is_told() {
     let stage = Stage::pages(&[("/", NOISE)]).await;
     let mut open = live.open(&stage).await;
     open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
-    open.wait_for(|h| matches!(h, Happening::Exception(e) if e.rejection && e.text.raw().contains("nobody cares"))).await;
-    open.wait_for(|h| matches!(h, Happening::Exception(e) if !e.rejection && e.text.raw().contains("late"))).await;
-    open.wait_for(|h| matches!(h, Happening::Console(c) if c.level == "network" && c.text.raw().contains("404"))).await;
-    open.wait_for(|h| matches!(h, Happening::Console(c) if c.level == "error" && c.text.raw() == "bad \u{fffd} thing")).await;
-    let said = open.wait_for(|h| matches!(h, Happening::Console(c) if c.level == "log")).await;
+    open.wait_for(|h| matches!(h, Happening::Exception(e) if e.rejection && e.text.raw().contains("nobody cares")))
+        .await;
+    open.wait_for(|h| matches!(h, Happening::Exception(e) if !e.rejection && e.text.raw().contains("late")))
+        .await;
+    open.wait_for(|h| matches!(h, Happening::Console(c) if c.level == "network" && c.text.raw().contains("404")))
+        .await;
+    open.wait_for(|h| matches!(h, Happening::Console(c) if c.level == "error" && c.text.raw() == "bad \u{fffd} thing"))
+        .await;
+    let said = open
+        .wait_for(|h| matches!(h, Happening::Console(c) if c.level == "log"))
+        .await;
     let Happening::Console(said) = said else { panic!() };
     assert_eq!((said.text.raw(), said.line), ("a 1 Object Array(1)", Some(2)));
     assert_eq!(said.url.unwrap().raw(), stage.url("/"));
@@ -163,7 +205,12 @@ async fn dialogs_are_answered_as_the_step_says() {
         let mut open = live.open(&stage).await;
         let tab = open.tab().clone();
         tab.navigate(&stage.url("/"), soon()).await.unwrap();
-        let answer = |accept, message: Option<&str>| Some(DialogAnswer { accept, message: message.map(Into::into) });
+        let answer = |accept, message: Option<&str>| {
+            Some(DialogAnswer {
+                accept,
+                message: message.map(Into::into),
+            })
+        };
         for (selector, answer, title, expected) in [
             ("#c", None, "false", false),
             ("#c", answer(Accept::Button(true), None), "true", true),
@@ -185,16 +232,24 @@ async fn dialogs_are_answered_as_the_step_says() {
         let button = element(&tab, "#u").await;
         tab.click(&button, None, ClickHow::default(), soon()).await.unwrap();
         let stays = tab.navigate(&stage.url("/two"), soon()).await.unwrap();
-        assert_eq!(stays.error.as_ref().map(|e| e.raw()), Some("net::ERR_ABORTED"), "{stays:?}");
+        assert_eq!(
+            stays.error.as_ref().map(|e| e.raw()),
+            Some("net::ERR_ABORTED"),
+            "{stays:?}"
+        );
         let stays = tab.reload(soon()).await.unwrap();
-        eprintln!("DEBUG {:?} {:?}", open.context.dialogs(), open.happenings().iter().rev().take(5).collect::<Vec<_>>());
-        assert_eq!(stays.error.as_ref().map(|e| e.raw()), Some("net::ERR_ABORTED"), "{stays:?}");
+        assert_eq!(
+            stays.error.as_ref().map(|e| e.raw()),
+            Some("net::ERR_ABORTED"),
+            "{stays:?}"
+        );
         assert_eq!(open.context.dialogs()[0].kind, "beforeunload");
         open.context.begin_step(None);
         let leaves = tab.navigate(&stage.url("/two"), soon()).await.unwrap();
         assert!(leaves.loaded, "{leaves:?}");
         assert!(open.context.dialogs()[0].accepted);
-        open.wait_for(|h| matches!(h, Happening::Dialog(d) if d.kind == "beforeunload" && d.accepted)).await;
+        open.wait_for(|h| matches!(h, Happening::Dialog(d) if d.kind == "beforeunload" && d.accepted))
+            .await;
     }
 }
 
@@ -202,10 +257,14 @@ async fn dialogs_are_answered_as_the_step_says() {
 async fn a_download_is_denied_and_told() {
     let live = Live::start(Kind::HeadlessShell).await;
     let mut routes = std::collections::BTreeMap::new();
-    let page = |body: &str| jurat_testkit::site::Route { body: Some(body.into()), ..Default::default() };
+    let page = |body: &str| jurat_testkit::site::Route {
+        body: Some(body.into()),
+        ..Default::default()
+    };
     routes.insert("/".to_owned(), page("<a id=a href=/file>x</a>"));
     let mut file = page("content");
-    file.headers.insert("content-disposition".into(), "attachment; filename=f.txt".into());
+    file.headers
+        .insert("content-disposition".into(), "attachment; filename=f.txt".into());
     routes.insert("/file".to_owned(), file);
     let stage = Stage::routes(routes).await;
     let mut open = live.open(&stage).await;
@@ -213,7 +272,8 @@ async fn a_download_is_denied_and_told() {
     tab.navigate(&stage.url("/"), soon()).await.unwrap();
     let link = element(&tab, "a").await;
     tab.click(&link, None, ClickHow::default(), soon()).await.unwrap();
-    open.wait_for(|h| matches!(h, Happening::Download { url } if url.raw().ends_with("/file"))).await;
+    open.wait_for(|h| matches!(h, Happening::Download { url } if url.raw().ends_with("/file")))
+        .await;
     let fact = tab.navigate(&stage.url("/file"), soon()).await.unwrap();
     assert_eq!(fact.error.unwrap().raw(), "net::ERR_ABORTED");
 }
@@ -233,9 +293,15 @@ async fn loopback_is_reached_through_the_proxy_only() {
     let tab = open.tab();
     tab.navigate(&stage.url("/"), soon()).await.unwrap();
     let url = jurat_browser::context::Arg::Value(format!("http://{address}/fetch").into());
-    let _: Option<()> = tab.call_world(&tab.frames()[0], script, vec![url], soon()).await.unwrap();
+    let _: Option<()> = tab
+        .call_world(&tab.frames()[0], script, vec![url], soon())
+        .await
+        .unwrap();
     let noted = stage.proxy.lines();
-    assert!(noted.iter().any(|line| line.contains("/img")) && noted.iter().any(|line| line.contains("/fetch")), "{noted:?}");
+    assert!(
+        noted.iter().any(|line| line.contains("/img")) && noted.iter().any(|line| line.contains("/fetch")),
+        "{noted:?}"
+    );
     let hit = tokio::time::timeout(std::time::Duration::from_millis(100), canary.accept()).await;
     assert!(hit.is_err(), "the canary was reached past the proxy");
 
@@ -251,6 +317,9 @@ async fn loopback_is_reached_through_the_proxy_only() {
         ..target::CreateTarget::new(format!("http://{address}/direct"))
     };
     session.call(&create, soon()).await.unwrap();
-    tokio::time::timeout(std::time::Duration::from_secs(10), canary.accept()).await.expect("dialled directly").unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(10), canary.accept())
+        .await
+        .expect("dialled directly")
+        .unwrap();
     assert!(!stage.proxy.lines().iter().any(|line| line.contains("/direct")));
 }

@@ -31,7 +31,9 @@ async fn dialogs_without_end_make_the_tab_unresponsive() {
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert_eq!(tab.status(), TabStatus::Unresponsive);
     assert_eq!(open.context.dialogs().len(), 20);
-    let read = tab.call_world::<String>(&tab.frames()[0], "() => 'x'", Vec::new(), within(30)).await;
+    let read = tab
+        .call_world::<String>(&tab.frames()[0], "() => 'x'", Vec::new(), within(30))
+        .await;
     assert!(matches!(read, Err(ActError::Unresponsive { .. })), "{read:?}");
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
@@ -45,10 +47,14 @@ async fn a_console_flood_is_cut_but_errors_are_kept() {
     let mut open = live.open(&stage).await;
     let document = open.tab().navigate(&stage.url("/"), within(30)).await.unwrap();
     assert!(document.loaded);
-    open.wait_for(|h| matches!(h, Happening::Console(c) if c.text.raw() == "the error")).await;
+    open.wait_for(|h| matches!(h, Happening::Console(c) if c.text.raw() == "the error"))
+        .await;
     assert_eq!(eval(open.tab(), "document.title").await, "done");
     let all = open.happenings();
-    let errors = all.iter().filter(|h| matches!(h, Happening::Console(c) if c.level == "error")).count();
+    let errors = all
+        .iter()
+        .filter(|h| matches!(h, Happening::Console(c) if c.level == "error"))
+        .count();
     assert!((1..=200).contains(&errors));
     assert!(!all.iter().any(|h| matches!(h, Happening::Gap { .. })));
     let cuts = open.context.cuts();
@@ -58,7 +64,11 @@ async fn a_console_flood_is_cut_but_errors_are_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_reloads_itself_without_end_still_gives_its_document() {
     let live = Live::start(Kind::HeadlessShell).await;
-    let stage = Stage::pages(&[("/", "<script>onload = () => location.reload()</script>"), ("/two", "<title>2</title>")]).await;
+    let stage = Stage::pages(&[
+        ("/", "<script>onload = () => location.reload()</script>"),
+        ("/two", "<title>2</title>"),
+    ])
+    .await;
     let open = live.open(&stage).await;
     let document = open.tab().navigate(&stage.url("/"), within(10)).await.unwrap();
     assert_eq!(document.status, Some(200), "{document:?}");
@@ -98,12 +108,16 @@ async fn a_crash_resolves_what_waits() {
     tab.navigate(&stage.url("/"), soon()).await.unwrap();
     let waiting = {
         let (tab, frame) = (tab.clone(), tab.frames()[0].clone());
-        tokio::spawn(async move { tab.call_world::<()>(&frame, "() => new Promise(() => {})", Vec::new(), within(60)).await })
+        tokio::spawn(async move {
+            tab.call_world::<()>(&frame, "() => new Promise(() => {})", Vec::new(), within(60))
+                .await
+        })
     };
     drop(tab.session().send(&page::Crash {}));
     let waited = waiting.await.unwrap();
     assert!(matches!(waited, Err(ActError::Crashed { .. })), "{waited:?}");
-    open.wait_for(|h| matches!(h, Happening::TargetGone { crashed: true, .. })).await;
+    open.wait_for(|h| matches!(h, Happening::TargetGone { crashed: true, .. }))
+        .await;
     assert_eq!(tab.status(), TabStatus::Crashed);
     let read = tab.settle(Settle::default(), within(60)).await;
     assert!(matches!(read, Err(ActError::Crashed { .. })), "{read:?}");
@@ -123,7 +137,9 @@ async fn a_busy_page_fails_calls_at_their_deadlines() {
     let begun = Instant::now();
     let clicked = tab.click(&button, None, ClickHow::default(), within(2)).await.unwrap();
     assert!(!clicked.acknowledged, "{clicked:?}");
-    let read = tab.call_world::<String>(&tab.frames()[0], "() => 'x'", Vec::new(), within(1)).await;
+    let read = tab
+        .call_world::<String>(&tab.frames()[0], "() => 'x'", Vec::new(), within(1))
+        .await;
     assert!(matches!(read, Err(ActError::Unresponsive { .. })), "{read:?}");
     let fact = tab.page_fact(within(5)).await.unwrap();
     assert_eq!(fact.title.raw(), "t", "the browser process still answers");
@@ -146,8 +162,20 @@ async fn rest_waits_for_answers_and_not_for_clocks_and_streams() {
     assert!(settled.in_flight == 0 && settled.waited_us > 300_000, "{settled:?}");
     tab.navigate(&stage.url("/clock"), soon()).await.unwrap();
     let begun = Instant::now();
-    let settled = tab.settle(Settle { patience: Duration::from_millis(500), ..Settle::default() }, soon()).await.unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(3) && settled.quiet_us < 100_000, "{settled:?}");
+    let settled = tab
+        .settle(
+            Settle {
+                patience: Duration::from_millis(500),
+                ..Settle::default()
+            },
+            soon(),
+        )
+        .await
+        .unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(3) && settled.quiet_us < 100_000,
+        "{settled:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -160,7 +188,10 @@ async fn a_browser_that_dies_resolves_everything() {
     let frame = tab.frames()[0].clone();
     let waiting = {
         let tab = tab.clone();
-        tokio::spawn(async move { tab.call_world::<()>(&frame, "() => new Promise(() => {})", Vec::new(), within(60)).await })
+        tokio::spawn(async move {
+            tab.call_world::<()>(&frame, "() => new Promise(() => {})", Vec::new(), within(60))
+                .await
+        })
     };
     drop(live);
     let waited = waiting.await.unwrap();

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use jurat_core::observation::ActionFact;
 
 use super::Point;
+use super::mouse::Mouse;
 use super::watch::Watched;
 use crate::cdp::protocol::input::{
-    CancelDragging, DispatchDragEvent, DragData, DragEventType, DragIntercepted, MouseButton, MouseEventType, SetInterceptDrags,
+    DispatchDragEvent, DragData, DragEventType, DragIntercepted, MouseButton, MouseEventType, SetInterceptDrags,
 };
 use crate::context::{ActError, ElementHandle, Tab, pixels};
-use super::mouse::Mouse;
 
 /// Moves between the two ends: enough for what starts a drag only after some way.
 const STEPS: i64 = 5;
@@ -37,7 +37,9 @@ impl Tab {
         let session = self.session();
         let mut events = session.subscribe();
         self.call(&session, &SetInterceptDrags::new(true), deadline).await?;
-        let result = self.drag_with(&mut events, (from, from_at), (to, to_at), deadline).await;
+        let result = self
+            .drag_with(&mut events, (from, from_at), (to, to_at), deadline)
+            .await;
         drop(session.send(&SetInterceptDrags::new(false)));
         result
     }
@@ -61,7 +63,11 @@ impl Tab {
         let pending = vec![self.move_to(source.at, 0), self.mouse(press)];
         let pressed = self.sent(&source, pending, deadline).await?;
         if !pressed.acknowledged || pressed.received.as_ref().is_some_and(|received| !received.own) {
-            let release = Mouse { kind: MouseEventType::MouseReleased, down: 0, ..press };
+            let release = Mouse {
+                kind: MouseEventType::MouseReleased,
+                down: 0,
+                ..press
+            };
             self.acknowledged(vec![self.mouse(release)], deadline).await?;
             return Ok(pressed);
         }
@@ -70,19 +76,36 @@ impl Tab {
             let along = |a: i64, b: i64| a + (b - a) * step / STEPS;
             (along(source.at.0, target.at.0), along(source.at.1, target.at.1))
         };
-        let glide = |step| Mouse { kind: MouseEventType::MouseMoved, at: at(step), count: 0, ..press };
+        let glide = |step| Mouse {
+            kind: MouseEventType::MouseMoved,
+            at: at(step),
+            count: 0,
+            ..press
+        };
         let first: Vec<_> = (1..STEPS).map(|step| self.mouse(glide(step))).collect();
         self.acknowledged(first, deadline).await?;
         let frame = self.frame_of(from)?;
-        let started = match self.call_world::<bool>(&frame, "() => juratAct.drags()", Vec::new(), deadline).await {
+        let started = match self
+            .call_world::<bool>(&frame, "() => juratAct.drags()", Vec::new(), deadline)
+            .await
+        {
             Ok(started) => started,
             Err(ActError::Gone { .. }) => false,
             Err(error) => return Err(error),
         };
-        let data = if started { intercepted(events, deadline.min(Instant::now() + PATIENCE)).await } else { None };
+        let data = if started {
+            intercepted(events, deadline.min(Instant::now() + PATIENCE)).await
+        } else {
+            None
+        };
         let pending = match data {
             None => {
-                let release = Mouse { kind: MouseEventType::MouseReleased, at: target.at, down: 0, ..press };
+                let release = Mouse {
+                    kind: MouseEventType::MouseReleased,
+                    at: target.at,
+                    down: 0,
+                    ..press
+                };
                 vec![self.mouse(glide(STEPS)), self.mouse(release)]
             }
             Some(data) => {
@@ -90,13 +113,8 @@ impl Tab {
                 let (x, y) = (pixels(target.at.0), pixels(target.at.1));
                 let event = |kind| session.send(&DispatchDragEvent::new(kind, x, y, data.clone()));
                 use DragEventType::{DragEnter, DragOver, Drop};
-                // A page decides on the second `dragover` only, if it lays itself out anew on the first.
-                let pending = vec![event(DragEnter), event(DragOver), event(DragOver), event(Drop)];
-                let release = Mouse { kind: MouseEventType::MouseReleased, at: target.at, down: 0, ..press };
-                let fact = self.sent(&target, pending, deadline).await?;
-                drop(session.send(&CancelDragging {}));
-                drop(self.mouse(release));
-                return Ok(fact);
+                // A page decides on the second `dragover` only, if it lays itself out anew on the first. The drop is the release.
+                vec![event(DragEnter), event(DragOver), event(DragOver), event(Drop)]
             }
         };
         self.sent(&target, pending, deadline).await

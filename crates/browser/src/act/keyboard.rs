@@ -28,14 +28,25 @@ impl Tab {
     ///
     /// # Errors
     /// As [`Tab::click`].
-    pub async fn press(&self, element: Option<&ElementHandle>, key: &str, deadline: Instant) -> Result<ActionFact, ActError> {
-        let Some(chord) = chord(key) else { return Ok(obstacle(Obstacle::BadValue)) };
+    pub async fn press(
+        &self,
+        element: Option<&ElementHandle>,
+        key: &str,
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
+        let Some(chord) = chord(key) else {
+            return Ok(obstacle(Obstacle::BadValue));
+        };
         if let Some(element) = element {
             let frame = self.frame_of(element)?;
             let args = vec![Arg::from(&element.object_id)];
-            let focused: String = self.call_world(&frame, "(e) => juratAct.focus(e)", args, deadline).await?;
+            let focused: String = self
+                .call_world(&frame, "(e) => juratAct.focus(e)", args, deadline)
+                .await?;
             if focused == "gone" {
-                return Err(ActError::Gone { what: "focus an element" });
+                return Err(ActError::Gone {
+                    what: "focus an element",
+                });
             }
         }
         let mut pending = Vec::new();
@@ -49,19 +60,34 @@ impl Tab {
             pending.push(self.key(KeyEventType::KeyUp, &modifier(one), &held));
         }
         let acknowledged = self.acknowledged(pending, deadline).await?.unwrap_or(true);
-        Ok(ActionFact { dispatched: true, acknowledged, ..ActionFact::default() })
+        Ok(ActionFact {
+            dispatched: true,
+            acknowledged,
+            ..ActionFact::default()
+        })
     }
 
     /// Types a text key by key into an element that is focused first. What no key types is put in as a whole character.
     ///
     /// # Errors
     /// As [`Tab::click`].
-    pub async fn type_text(&self, element: &ElementHandle, text: &str, deadline: Instant) -> Result<ActionFact, ActError> {
+    pub async fn type_text(
+        &self,
+        element: &ElementHandle,
+        text: &str,
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id)];
-        let typed: Typing = self.call_world(&frame, "(e) => juratAct.typing(e)", args, deadline).await?;
+        let typed: Typing = self
+            .call_world(&frame, "(e) => juratAct.typing(e)", args, deadline)
+            .await?;
         match typed.how.as_str() {
-            "gone" => return Err(ActError::Gone { what: "focus an element" }),
+            "gone" => {
+                return Err(ActError::Gone {
+                    what: "focus an element",
+                });
+            }
             "no" => return Ok(obstacle(Obstacle::NotEditable)),
             _ => {}
         }
@@ -81,7 +107,11 @@ impl Tab {
             }
             acknowledged &= self.acknowledged(pending, deadline).await?.unwrap_or(true);
         }
-        let after = if acknowledged { self.value(element, deadline).await? } else { None };
+        let after = if acknowledged {
+            self.value(element, deadline).await?
+        } else {
+            None
+        };
         Ok(ActionFact {
             dispatched: true,
             acknowledged,
@@ -102,7 +132,11 @@ impl Tab {
         let down = matches!(kind, KeyEventType::KeyDown | KeyEventType::RawKeyDown);
         // With control, alt or meta a key types nothing.
         let text = (down && !key.text.is_empty() && modifiers & 7 == 0).then(|| key.text.clone());
-        let kind = if down && text.is_none() { KeyEventType::RawKeyDown } else { kind };
+        let kind = if down && text.is_none() {
+            KeyEventType::RawKeyDown
+        } else {
+            kind
+        };
         // Where the browser's own shortcuts are not there to do it.
         let select_all = down && modifiers == 2 && key.code == "KeyA";
         self.session().send(&DispatchKeyEvent {
@@ -119,10 +153,19 @@ impl Tab {
     }
 
     /// The value of a control or the text of an editable element; `None` when it is gone or has none.
-    pub(super) async fn value(&self, element: &ElementHandle, deadline: Instant) -> Result<Option<Untrusted>, ActError> {
-        let Ok(frame) = self.frame_of(element) else { return Ok(None) };
+    pub(super) async fn value(
+        &self,
+        element: &ElementHandle,
+        deadline: Instant,
+    ) -> Result<Option<Untrusted>, ActError> {
+        let Ok(frame) = self.frame_of(element) else {
+            return Ok(None);
+        };
         let args = vec![Arg::from(&element.object_id)];
-        match self.call_world::<Option<String>>(&frame, "(e) => juratAct.value(e)", args, deadline).await {
+        match self
+            .call_world::<Option<String>>(&frame, "(e) => juratAct.value(e)", args, deadline)
+            .await
+        {
             Ok(value) => Ok(value.map(Untrusted::new)),
             // The handle died with its document, by what was just done.
             Err(ActError::Gone { .. } | ActError::Closed { .. } | ActError::Refused { .. }) => Ok(None),
@@ -133,5 +176,8 @@ impl Tab {
 
 /// An action that could not be sent.
 pub(super) fn obstacle(obstacle: Obstacle) -> ActionFact {
-    ActionFact { obstacle: Some(obstacle), ..ActionFact::default() }
+    ActionFact {
+        obstacle: Some(obstacle),
+        ..ActionFact::default()
+    }
 }

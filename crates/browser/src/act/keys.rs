@@ -158,11 +158,29 @@ fn named(name: &str) -> Option<Key> {
     }
     if let Some((key, code, number, text, location)) = NAMED.iter().find(|row| row.0 == name).copied() {
         let (key, code, text) = (Cow::from(key), Cow::from(code), Cow::from(text));
-        return Some(Key { key, code, number, text, location, shifted: false });
+        return Some(Key {
+            key,
+            code,
+            number,
+            text,
+            location,
+            shifted: false,
+        });
     }
-    let number: u32 = name.strip_prefix('F')?.parse().ok().filter(|n| (1..=24).contains(n) && !name.starts_with("F0"))?;
+    let number: u32 = name
+        .strip_prefix('F')?
+        .parse()
+        .ok()
+        .filter(|n| (1..=24).contains(n) && !name.starts_with("F0"))?;
     let key = Cow::from(name.to_owned());
-    Some(Key { code: key.clone(), key, number: 111 + number, text: Cow::from(""), location: 0, shifted: false })
+    Some(Key {
+        code: key.clone(),
+        key,
+        number: 111 + number,
+        text: Cow::from(""),
+        location: 0,
+        shifted: false,
+    })
 }
 
 fn printing(c: char) -> Key {
@@ -196,12 +214,19 @@ mod tests {
     fn of(name: &str) -> (Vec<Modifier>, String, String, u32, String) {
         let chord = chord(name).unwrap();
         let key = chord.key;
-        (chord.modifiers, key.key.into_owned(), key.code.into_owned(), key.number, key.text.into_owned())
+        (
+            chord.modifiers,
+            key.key.into_owned(),
+            key.code.into_owned(),
+            key.number,
+            key.text.into_owned(),
+        )
     }
 
     #[test]
     fn chords_are_taken_apart() {
-        let made = |m: &[Modifier], k: &str, c: &str, n, t: &str| (m.to_vec(), k.to_owned(), c.to_owned(), n, t.to_owned());
+        let made =
+            |m: &[Modifier], k: &str, c: &str, n, t: &str| (m.to_vec(), k.to_owned(), c.to_owned(), n, t.to_owned());
         assert_eq!(of("a"), made(&[], "a", "KeyA", 65, "a"));
         assert_eq!(of("Control+a"), made(&[Modifier::Control], "a", "KeyA", 65, "a"));
         assert_eq!(of("Shift+a"), made(&[Modifier::Shift], "A", "KeyA", 65, "A"));
@@ -216,7 +241,9 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused() {
-        for name in ["", "Foo", "Control", "Hyper+a", "F0", "F25", "F012", "Control+", "a+b", "\n"] {
+        for name in [
+            "", "Foo", "Control", "Hyper+a", "F0", "F25", "F012", "Control+", "a+b", "\n",
+        ] {
             assert_eq!(is_key(name), name == "Control", "{name:?}");
         }
     }

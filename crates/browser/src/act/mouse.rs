@@ -25,7 +25,11 @@ pub struct ClickHow<'a> {
 
 impl Default for ClickHow<'_> {
     fn default() -> Self {
-        Self { count: 1, button: MouseButton::Left, modifiers: &[] }
+        Self {
+            count: 1,
+            button: MouseButton::Left,
+            modifiers: &[],
+        }
     }
 }
 
@@ -69,7 +73,14 @@ impl Tab {
     /// Moves the pointer without a button.
     pub(super) fn move_to(&self, at: Point, modifiers: u32) -> Pending<Done> {
         let kind = MouseEventType::MouseMoved;
-        self.mouse(Mouse { kind, at, button: input::MouseButton::None, count: 0, modifiers, down: 0 })
+        self.mouse(Mouse {
+            kind,
+            at,
+            button: input::MouseButton::None,
+            count: 0,
+            modifiers,
+            down: 0,
+        })
     }
 
     /// Clicks an element at a point of the tab's viewport (from the reader's hit test; the middle of what is shown where none is given).
@@ -93,9 +104,20 @@ impl Tab {
         let at = aim.at;
         let mut pending = vec![self.move_to(at, modifiers)];
         for count in 1..=how.count.clamp(1, 3) {
-            let press = Mouse { kind: MouseEventType::MousePressed, at, button, count, modifiers, down: bit };
+            let press = Mouse {
+                kind: MouseEventType::MousePressed,
+                at,
+                button,
+                count,
+                modifiers,
+                down: bit,
+            };
             pending.push(self.mouse(press));
-            pending.push(self.mouse(Mouse { kind: MouseEventType::MouseReleased, down: 0, ..press }));
+            pending.push(self.mouse(Mouse {
+                kind: MouseEventType::MouseReleased,
+                down: 0,
+                ..press
+            }));
         }
         self.sent(&aim, pending, deadline).await
     }
@@ -104,7 +126,12 @@ impl Tab {
     ///
     /// # Errors
     /// As [`Tab::click`].
-    pub async fn hover(&self, element: &ElementHandle, at: Option<Point>, deadline: Instant) -> Result<ActionFact, ActError> {
+    pub async fn hover(
+        &self,
+        element: &ElementHandle,
+        at: Option<Point>,
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
         let aim = self.aim(element, at, Watched::Move, deadline).await?;
         let pending = vec![self.move_to(aim.at, 0)];
         self.sent(&aim, pending, deadline).await
@@ -118,17 +145,27 @@ impl Tab {
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id)];
         // An element without a box stays where it is; the caller's probe says so.
-        self.call_world::<Option<Point>>(&frame, "(e) => juratAct.reveal(e)", args, deadline).await?;
+        self.call_world::<Option<Point>>(&frame, "(e) => juratAct.reveal(e)", args, deadline)
+            .await?;
         let mut at = frame.frame_id.clone();
         while let Some((owner_session, parent)) = self.parent(&at) {
-            let owner = self.call(&owner_session, &dom::GetFrameOwner::new(&at), deadline).await?;
-            let into_view = dom::ScrollIntoViewIfNeeded { backend_node_id: Some(owner.backend_node_id), ..Default::default() };
+            let owner = self
+                .call(&owner_session, &dom::GetFrameOwner::new(&at), deadline)
+                .await?;
+            let into_view = dom::ScrollIntoViewIfNeeded {
+                backend_node_id: Some(owner.backend_node_id),
+                ..Default::default()
+            };
             match self.call(&owner_session, &into_view, deadline).await {
                 Ok(_) | Err(ActError::Refused { .. }) => {}
                 Err(error) => return Err(error),
             }
             at = parent;
         }
-        Ok(ActionFact { dispatched: true, acknowledged: true, ..ActionFact::default() })
+        Ok(ActionFact {
+            dispatched: true,
+            acknowledged: true,
+            ..ActionFact::default()
+        })
     }
 }

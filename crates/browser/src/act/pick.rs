@@ -24,23 +24,48 @@ impl Tab {
     ///
     /// # Errors
     /// As [`Tab::click`].
-    pub async fn select(&self, element: &ElementHandle, options: &[&str], deadline: Instant) -> Result<ActionFact, ActError> {
+    pub async fn select(
+        &self,
+        element: &ElementHandle,
+        options: &[&str],
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id), json!(options).into()];
-        let picked: Picked = self.call_world(&frame, "(e, o) => juratAct.select(e, o)", args, deadline).await?;
+        let picked: Picked = self
+            .call_world(&frame, "(e, o) => juratAct.select(e, o)", args, deadline)
+            .await?;
         let given = Some(Untrusted::new(picked.given.unwrap_or_else(|| options.join("\n"))));
         let before = picked.before.map(Untrusted::new);
         let why = match picked.how.as_str() {
-            "gone" => return Err(ActError::Gone { what: "select an option" }),
+            "gone" => {
+                return Err(ActError::Gone {
+                    what: "select an option",
+                });
+            }
             "no" => Obstacle::NotASelect,
             "bad" => Obstacle::BadValue,
             "missing" | "disabled" => Obstacle::NoSuchOption,
             _ => {
                 // A page may take the choice back at once.
-                let after = self.value(element, deadline).await?.or(picked.after.map(Untrusted::new));
-                return Ok(ActionFact { dispatched: true, acknowledged: true, before, after, given, ..ActionFact::default() });
+                let after = self
+                    .value(element, deadline)
+                    .await?
+                    .or(picked.after.map(Untrusted::new));
+                return Ok(ActionFact {
+                    dispatched: true,
+                    acknowledged: true,
+                    before,
+                    after,
+                    given,
+                    ..ActionFact::default()
+                });
             }
         };
-        Ok(ActionFact { before, given, ..obstacle(why) })
+        Ok(ActionFact {
+            before,
+            given,
+            ..obstacle(why)
+        })
     }
 }

@@ -27,16 +27,40 @@ impl Tab {
     pub async fn fill(&self, element: &ElementHandle, value: &str, deadline: Instant) -> Result<ActionFact, ActError> {
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id), json!(value).into()];
-        let ready: Prepared = self.call_world(&frame, "(e, v) => juratAct.fill(e, v)", args, deadline).await?;
+        let ready: Prepared = self
+            .call_world(&frame, "(e, v) => juratAct.fill(e, v)", args, deadline)
+            .await?;
         let given = Some(Untrusted::new(value));
         let before = ready.before.map(Untrusted::new);
         match ready.how.as_str() {
-            "gone" => return Err(ActError::Gone { what: "fill an element" }),
-            "no" => return Ok(ActionFact { given, ..obstacle(Obstacle::NotEditable) }),
-            "bad" => return Ok(ActionFact { given, before, ..obstacle(Obstacle::BadValue) }),
+            "gone" => {
+                return Err(ActError::Gone {
+                    what: "fill an element",
+                });
+            }
+            "no" => {
+                return Ok(ActionFact {
+                    given,
+                    ..obstacle(Obstacle::NotEditable)
+                });
+            }
+            "bad" => {
+                return Ok(ActionFact {
+                    given,
+                    before,
+                    ..obstacle(Obstacle::BadValue)
+                });
+            }
             "set" => {
                 let after = ready.after.map(Untrusted::new);
-                return Ok(ActionFact { dispatched: true, acknowledged: true, before, after, given, ..ActionFact::default() });
+                return Ok(ActionFact {
+                    dispatched: true,
+                    acknowledged: true,
+                    before,
+                    after,
+                    given,
+                    ..ActionFact::default()
+                });
             }
             _ => {}
         }
@@ -49,7 +73,18 @@ impl Tab {
             pending.push(frame.session.send(&InsertText::new(value)));
         }
         let acknowledged = self.acknowledged(pending, deadline).await?.unwrap_or(true);
-        let after = if acknowledged { self.value(element, deadline).await? } else { None };
-        Ok(ActionFact { dispatched: true, acknowledged, before, after, given, ..ActionFact::default() })
+        let after = if acknowledged {
+            self.value(element, deadline).await?
+        } else {
+            None
+        };
+        Ok(ActionFact {
+            dispatched: true,
+            acknowledged,
+            before,
+            after,
+            given,
+            ..ActionFact::default()
+        })
     }
 }

@@ -37,20 +37,40 @@ impl Tab {
         files: &[PathBuf],
         deadline: Instant,
     ) -> Result<ActionFact, ActError> {
-        let names = files.iter().map(|file| file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()));
+        let names = files.iter().map(|file| {
+            file.file_name()
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        });
         let given = Some(Untrusted::new(names.collect::<Vec<_>>().join("\n")));
         if files.iter().any(|file| !file.is_file()) {
-            return Ok(ActionFact { given, ..obstacle(Obstacle::NoFile) });
+            return Ok(ActionFact {
+                given,
+                ..obstacle(Obstacle::NoFile)
+            });
         }
         let paths: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id)];
-        let target: Target = self.call_world(&frame, "(e) => juratAct.upload(e)", args, deadline).await?;
+        let target: Target = self
+            .call_world(&frame, "(e) => juratAct.upload(e)", args, deadline)
+            .await?;
         let before = target.before.map(Untrusted::new);
         match target.how.as_str() {
             "gone" => return Err(ActError::Gone { what: "upload files" }),
-            "disabled" => return Ok(ActionFact { given, before, ..obstacle(Obstacle::NoFileChooser) }),
-            "one" if files.len() > 1 => return Ok(ActionFact { given, before, ..obstacle(Obstacle::BadValue) }),
+            "disabled" => {
+                return Ok(ActionFact {
+                    given,
+                    before,
+                    ..obstacle(Obstacle::NoFileChooser)
+                });
+            }
+            "one" if files.len() > 1 => {
+                return Ok(ActionFact {
+                    given,
+                    before,
+                    ..obstacle(Obstacle::BadValue)
+                });
+            }
             "other" => {
                 let fact = self.choose(&frame.session, element, at, paths, deadline).await?;
                 return Ok(ActionFact { given, ..fact });
@@ -58,11 +78,20 @@ impl Tab {
             _ => {}
         }
         let args = vec![Arg::from(&element.object_id)];
-        let input = self.call_world_handle(&frame, "(e) => juratAct.input(e)", args, deadline).await?;
+        let input = self
+            .call_world_handle(&frame, "(e) => juratAct.input(e)", args, deadline)
+            .await?;
         let input = input.object_id.ok_or(ActError::Gone { what: "upload files" })?;
         self.give(&frame.session, Some(input), None, paths, deadline).await?;
         let after = self.value(element, deadline).await?;
-        Ok(ActionFact { dispatched: true, acknowledged: true, before, after, given, ..ActionFact::default() })
+        Ok(ActionFact {
+            dispatched: true,
+            acknowledged: true,
+            before,
+            after,
+            given,
+            ..ActionFact::default()
+        })
     }
 
     async fn give(
@@ -73,7 +102,11 @@ impl Tab {
         files: Vec<String>,
         deadline: Instant,
     ) -> Result<(), ActError> {
-        let set = SetFileInputFiles { object_id, backend_node_id, ..SetFileInputFiles::new(files) };
+        let set = SetFileInputFiles {
+            object_id,
+            backend_node_id,
+            ..SetFileInputFiles::new(files)
+        };
         self.call(session, &set, deadline).await?;
         Ok(())
     }
@@ -87,7 +120,8 @@ impl Tab {
         deadline: Instant,
     ) -> Result<ActionFact, ActError> {
         let mut events = session.subscribe();
-        self.call(session, &SetInterceptFileChooserDialog::new(true), deadline).await?;
+        self.call(session, &SetInterceptFileChooserDialog::new(true), deadline)
+            .await?;
         let clicked = self.click(element, at, ClickHow::default(), deadline).await;
         let opened = match &clicked {
             Ok(fact) if fact.received.as_ref().is_none_or(|received| received.own) => {
@@ -107,13 +141,26 @@ impl Tab {
         drop(session.send(&SetInterceptFileChooserDialog::new(false)));
         let clicked = clicked?;
         let Some(node) = opened.as_ref().and_then(|opened| opened.backend_node_id) else {
-            return Ok(ActionFact { obstacle: Some(Obstacle::NoFileChooser), ..clicked });
+            return Ok(ActionFact {
+                obstacle: Some(Obstacle::NoFileChooser),
+                ..clicked
+            });
         };
         if files.len() > 1 && opened.is_some_and(|opened| opened.mode == "selectSingle") {
-            return Ok(ActionFact { obstacle: Some(Obstacle::BadValue), ..clicked });
+            return Ok(ActionFact {
+                obstacle: Some(Obstacle::BadValue),
+                ..clicked
+            });
         }
-        let names = files.iter().map(|file| file.rsplit('/').next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+        let names = files
+            .iter()
+            .map(|file| file.rsplit('/').next().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n");
         self.give(session, None, Some(node), files, deadline).await?;
-        Ok(ActionFact { after: Some(Untrusted::new(names)), ..clicked })
+        Ok(ActionFact {
+            after: Some(Untrusted::new(names)),
+            ..clicked
+        })
     }
 }

@@ -54,14 +54,19 @@ struct Told {
 
 impl From<Told> for Received {
     fn from(told: Told) -> Self {
-        Self { own: told.own, other: told.other.map(|other| Untrusted::bounded(&other, 256).0) }
+        Self {
+            own: told.own,
+            other: told.other.map(|other| Untrusted::bounded(&other, 256).0),
+        }
     }
 }
 
 impl Tab {
     /// The frame that an element is in.
     pub(super) fn frame_of(&self, element: &ElementHandle) -> Result<FrameRef, ActError> {
-        self.frame(&element.frame_id).ok_or(ActError::Gone { what: "find the frame of an element" })
+        self.frame(&element.frame_id).ok_or(ActError::Gone {
+            what: "find the frame of an element",
+        })
     }
 
     /// Finds the point (the middle of what can be seen, where none is given) and begins to watch.
@@ -79,23 +84,44 @@ impl Tab {
         let at = match at {
             Some(at) => at,
             None => {
-                let shown: Option<Point> =
-                    self.call_world(&frame, "(e) => juratAct.reveal(e)", vec![Arg::from(&element.object_id)], deadline).await?;
+                let shown: Option<Point> = self
+                    .call_world(
+                        &frame,
+                        "(e) => juratAct.reveal(e)",
+                        vec![Arg::from(&element.object_id)],
+                        deadline,
+                    )
+                    .await?;
                 let shown = shown.ok_or(ActError::Gone { what: WHAT })?;
                 self.placement(&element.frame_id, deadline).await?.to_tab(shown)
             }
         };
         const ARM: &str = "(t, k, e) => juratAct.arm(t, k, e)";
-        let args = vec![json!(token).into(), json!(kind.name()).into(), Arg::from(&element.object_id)];
+        let args = vec![
+            json!(token).into(),
+            json!(kind.name()).into(),
+            Arg::from(&element.object_id),
+        ];
         if !self.call_world::<bool>(&frame, ARM, args, deadline).await? {
             return Err(ActError::Gone { what: WHAT });
         }
         let around = self.ancestors(&frame);
         for frame in &around {
-            let args = vec![json!(token).into(), json!(kind.name()).into(), Arg::Value(serde_json::Value::Null)];
+            let args = vec![
+                json!(token).into(),
+                json!(kind.name()).into(),
+                Arg::Value(serde_json::Value::Null),
+            ];
             self.call_world::<bool>(frame, ARM, args, deadline).await?;
         }
-        Ok(Aim { at, token, kind, frame, element: element.clone(), around })
+        Ok(Aim {
+            at,
+            token,
+            kind,
+            frame,
+            element: element.clone(),
+            around,
+        })
     }
 
     fn ancestors(&self, frame: &FrameRef) -> Vec<FrameRef> {
@@ -110,17 +136,31 @@ impl Tab {
     }
 
     /// Waits for what was sent, and tells how that went and where it arrived.
-    pub(super) async fn sent(&self, aim: &Aim, pending: Vec<Pending<Done>>, deadline: Instant) -> Result<ActionFact, ActError> {
+    pub(super) async fn sent(
+        &self,
+        aim: &Aim,
+        pending: Vec<Pending<Done>>,
+        deadline: Instant,
+    ) -> Result<ActionFact, ActError> {
         let acknowledged = self.acknowledged(pending, deadline).await?;
         let received = self.received(aim, deadline).await;
         let own = received.as_ref().is_some_and(|received| received.own);
         // What closed or left the page by this very input cannot acknowledge it.
         let acknowledged = acknowledged.unwrap_or(own);
-        Ok(ActionFact { dispatched: true, acknowledged, received, ..ActionFact::default() })
+        Ok(ActionFact {
+            dispatched: true,
+            acknowledged,
+            received,
+            ..ActionFact::default()
+        })
     }
 
     /// Whether all was acknowledged; `None` when the page went away meanwhile.
-    pub(super) async fn acknowledged(&self, pending: Vec<Pending<Done>>, deadline: Instant) -> Result<Option<bool>, ActError> {
+    pub(super) async fn acknowledged(
+        &self,
+        pending: Vec<Pending<Done>>,
+        deadline: Instant,
+    ) -> Result<Option<bool>, ActError> {
         let mut all = Some(true);
         for one in pending {
             let what = one.method();
@@ -154,7 +194,10 @@ impl Tab {
         let soon = deadline.min(soon);
         const DISARM: &str = "(t) => juratAct.disarm(t)";
         for frame in std::iter::once(&aim.frame).chain(&aim.around) {
-            match self.call_world::<Option<Told>>(frame, DISARM, vec![json!(aim.token).into()], soon).await {
+            match self
+                .call_world::<Option<Told>>(frame, DISARM, vec![json!(aim.token).into()], soon)
+                .await
+            {
                 Ok(Some(told)) => return Some(told.into()),
                 Ok(None) => {}
                 // The document is another one: nobody remembers.
@@ -167,7 +210,10 @@ impl Tab {
         let args = vec![json!(x).into(), json!(y).into(), Arg::from(&aim.element.object_id)];
         let told = self.call_world::<Told>(&aim.frame, HIT, args, soon).await.ok()?;
         // A pointer that is there already moves nowhere; a press that nobody saw was not received.
-        Some(Received { own: told.own && aim.kind == Watched::Move, ..told.into() })
+        Some(Received {
+            own: told.own && aim.kind == Watched::Move,
+            ..told.into()
+        })
     }
 
     fn disarm(&self, aim: &Aim) {
@@ -175,7 +221,10 @@ impl Tab {
         tokio::spawn(async move {
             let deadline = Instant::now() + Duration::from_secs(2);
             let args = vec![json!(token).into()];
-            drop(tab.call_world::<serde_json::Value>(&frame, "(t) => juratAct.disarm(t)", args, deadline).await);
+            drop(
+                tab.call_world::<serde_json::Value>(&frame, "(t) => juratAct.disarm(t)", args, deadline)
+                    .await,
+            );
         });
     }
 }

@@ -45,15 +45,26 @@ impl Setup {
 
     /// Sends everything that a new target needs and lets it run; gives what is to be acknowledged.
     pub(super) fn send(&self, session: &Session, kind: Kind) -> Burst {
-        let mut burst = Burst { needed: Vec::with_capacity(16), wished: Vec::with_capacity(8), script: None, tree: None };
+        let mut burst = Burst {
+            needed: Vec::with_capacity(16),
+            wished: Vec::with_capacity(8),
+            script: None,
+            tree: None,
+        };
         if kind == Kind::Muted {
             burst.wished.push(session.send(&runtime::RunIfWaitingForDebugger {}));
             return burst;
         }
-        burst.needed.push(session.send(&network::Enable { max_post_data_size: Some(0), ..Default::default() }));
+        burst.needed.push(session.send(&network::Enable {
+            max_post_data_size: Some(0),
+            ..Default::default()
+        }));
         burst.needed.push(session.send(&runtime::Enable {}));
         burst.wished.push(session.send(&log::Enable {}));
-        let attach = target::SetAutoAttach { flatten: Some(true), ..target::SetAutoAttach::new(true, true) };
+        let attach = target::SetAutoAttach {
+            flatten: Some(true),
+            ..target::SetAutoAttach::new(true, true)
+        };
         if matches!(kind, Kind::Page | Kind::Frame) {
             burst.needed.push(session.send(&page::Enable::default()));
             burst.needed.push(session.send(&attach));
@@ -79,7 +90,10 @@ impl Setup {
     }
 
     fn emulate(&self, session: &Session, kind: Kind, burst: &mut Burst) {
-        let media = |name: &str, value: &str| MediaFeature { name: name.to_owned(), value: value.to_owned() };
+        let media = |name: &str, value: &str| MediaFeature {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
         let scheme = match self.emulate.color_scheme {
             ColorScheme::Light => "light",
             ColorScheme::Dark => "dark",
@@ -88,12 +102,22 @@ impl Setup {
             ReducedMotion::NoPreference => "no-preference",
             ReducedMotion::Reduce => "reduce",
         };
-        let features = vec![media("prefers-color-scheme", scheme), media("prefers-reduced-motion", motion)];
-        burst.wished.push(session.send(&emulation::SetEmulatedMedia { features: Some(features), ..Default::default() }));
+        let features = vec![
+            media("prefers-color-scheme", scheme),
+            media("prefers-reduced-motion", motion),
+        ];
+        burst.wished.push(session.send(&emulation::SetEmulatedMedia {
+            features: Some(features),
+            ..Default::default()
+        }));
         // Time zone and language are of the whole process: a second session in it is refused, and has them already.
-        burst.wished.push(session.send(&emulation::SetTimezoneOverride::new(&*self.emulate.timezone)));
+        burst
+            .wished
+            .push(session.send(&emulation::SetTimezoneOverride::new(&*self.emulate.timezone)));
         let locale = Some(self.emulate.locale.clone());
-        burst.wished.push(session.send(&emulation::SetLocaleOverride { locale }));
+        burst
+            .wished
+            .push(session.send(&emulation::SetLocaleOverride { locale }));
         if let Some(user_agent) = &self.user_agent {
             burst.wished.push(session.send(&emulation::SetUserAgentOverride {
                 accept_language: Some(self.emulate.locale.clone()),
@@ -108,8 +132,10 @@ impl Setup {
             }));
         }
         if self.mobile {
-            let touch =
-                emulation::SetTouchEmulationEnabled { max_touch_points: Some(1), ..emulation::SetTouchEmulationEnabled::new(true) };
+            let touch = emulation::SetTouchEmulationEnabled {
+                max_touch_points: Some(1),
+                ..emulation::SetTouchEmulationEnabled::new(true)
+            };
             burst.wished.push(session.send(&touch));
         }
         if kind == Kind::Page {
@@ -119,7 +145,9 @@ impl Setup {
                 ..emulation::SetDeviceMetricsOverride::new(self.width, self.height, self.scale, self.mobile)
             };
             burst.needed.push(session.send(&metrics));
-            burst.needed.push(session.send(&emulation::SetFocusEmulationEnabled::new(true)));
+            burst
+                .needed
+                .push(session.send(&emulation::SetFocusEmulationEnabled::new(true)));
         }
     }
 }
@@ -151,7 +179,9 @@ impl Burst {
         };
         for pending in self.wished {
             match pending.wait(deadline).await {
-                Err(CallError::Refused { method, source }) => tracing::debug!(method, %source, "not possible on this target"),
+                Err(CallError::Refused { method, source }) => {
+                    tracing::debug!(method, %source, "not possible on this target")
+                }
                 other => drop(other?),
             }
         }

@@ -56,12 +56,22 @@ impl Browser {
         let events = connection.subscribe(Filter::All);
         let session = connection.browser();
         let version = session.send(&browser::GetVersion {});
-        let attach = target::SetAutoAttach { flatten: Some(true), ..target::SetAutoAttach::new(true, true) };
+        let attach = target::SetAutoAttach {
+            flatten: Some(true),
+            ..target::SetAutoAttach::new(true, true)
+        };
         let attach = session.send(&attach);
         let pump = tokio::spawn(Pump::new(events, session.clone(), Arc::clone(&registry)).run());
         let answers = async { Ok::<_, CallError>((version.wait(deadline).await?, attach.wait(deadline).await?)) };
         match answers.await {
-            Ok((version, _)) => Ok(Self { inner: Arc::new(Inner { connection, registry, version, pump }) }),
+            Ok((version, _)) => Ok(Self {
+                inner: Arc::new(Inner {
+                    connection,
+                    registry,
+                    version,
+                    pump,
+                }),
+            }),
             Err(error) => {
                 pump.abort();
                 Err(error.into())

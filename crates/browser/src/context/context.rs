@@ -47,7 +47,11 @@ fn dispose(browser: &Inner, shared: &Shared) {
 
 impl Context {
     /// See [`Browser::new_context`]. Three round trips: the profile, the tab, the burst of its session.
-    pub(super) async fn open(browser: &Browser, options: ContextOptions<'_>, deadline: Instant) -> Result<Self, ActError> {
+    pub(super) async fn open(
+        browser: &Browser,
+        options: ContextOptions<'_>,
+        deadline: Instant,
+    ) -> Result<Self, ActError> {
         let inner = &browser.inner;
         let session = inner.connection.browser();
         let create = CreateBrowserContext {
@@ -60,7 +64,11 @@ impl Context {
         let setup = Setup::new(options.viewport, options.emulate, &inner.version.user_agent);
         let outlet = Outlet::new(options.events, options.origin);
         let shared = Arc::new(Shared::new(id.clone(), session.clone(), setup, outlet));
-        let mut undo = Undo { browser: inner, shared: Arc::clone(&shared), armed: true };
+        let mut undo = Undo {
+            browser: inner,
+            shared: Arc::clone(&shared),
+            armed: true,
+        };
         inner.registry.add(&shared);
 
         let downloads = SetDownloadBehavior {
@@ -77,7 +85,10 @@ impl Context {
                 ..SetPermission::new(permission, "granted")
             }));
         }
-        let create = CreateTarget { browser_context_id: Some(id.clone()), ..CreateTarget::new("about:blank") };
+        let create = CreateTarget {
+            browser_context_id: Some(id.clone()),
+            ..CreateTarget::new("about:blank")
+        };
         let created = session.send(&create);
         for pending in acknowledged {
             pending.wait(deadline).await?;
@@ -89,11 +100,17 @@ impl Context {
             }
             Some(Ok(state.tab(&target)?.session.clone()))
         });
-        let session = attached.await.ok_or(ActError::Unresponsive { what: "open a context" })??;
+        let session = attached
+            .await
+            .ok_or(ActError::Unresponsive { what: "open a context" })??;
         let main = Tab::new(Arc::clone(&shared), target, session);
         main.ready(deadline).await?;
         undo.armed = false;
-        Ok(Self { browser: Arc::clone(inner), shared, main })
+        Ok(Self {
+            browser: Arc::clone(inner),
+            shared,
+            main,
+        })
     }
 
     /// The tab that the context was opened with.
@@ -104,21 +121,36 @@ impl Context {
     /// The newest other tab that is open. It may not have come to report on everything: [`Tab::ready`].
     pub fn newest_popup(&self) -> Option<Tab> {
         let state = self.shared.lock();
-        let popup = state.tabs.iter().rev().find(|tab| tab.target != *self.main.target() && tab.status != TabStatus::Closed)?;
-        Some(Tab::new(Arc::clone(&self.shared), popup.target.clone(), popup.session.clone()))
+        let popup = state
+            .tabs
+            .iter()
+            .rev()
+            .find(|tab| tab.target != *self.main.target() && tab.status != TabStatus::Closed)?;
+        Some(Tab::new(
+            Arc::clone(&self.shared),
+            popup.target.clone(),
+            popup.session.clone(),
+        ))
     }
 
     /// All tabs that are open, the oldest first.
     pub fn tabs(&self) -> Vec<Tab> {
         let state = self.shared.lock();
-        state.tabs.iter().map(|tab| Tab::new(Arc::clone(&self.shared), tab.target.clone(), tab.session.clone())).collect()
+        state
+            .tabs
+            .iter()
+            .map(|tab| Tab::new(Arc::clone(&self.shared), tab.target.clone(), tab.session.clone()))
+            .collect()
     }
 
     /// A step begins: how its dialogs are answered (dismissed without a word; `beforeunload` accepted), and what its floods may
     /// fill anew.
     pub fn begin_step(&self, answer: Option<DialogAnswer>) {
         let mut state = self.shared.lock();
-        state.step = super::state::Step { answer, ..Default::default() };
+        state.step = super::state::Step {
+            answer,
+            ..Default::default()
+        };
         state.outlet.begin_step();
     }
 
@@ -138,7 +170,10 @@ impl Context {
     /// # Errors
     /// When the browser does not answer; kill it then.
     pub async fn close(self, deadline: Instant) -> Result<(), ActError> {
-        self.shared.browser.call(&DisposeBrowserContext::new(&self.shared.id), deadline).await?;
+        self.shared
+            .browser
+            .call(&DisposeBrowserContext::new(&self.shared.id), deadline)
+            .await?;
         Ok(())
     }
 }

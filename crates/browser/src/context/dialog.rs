@@ -6,9 +6,9 @@ use jurat_core::untrusted::Untrusted;
 
 use super::outlet::Class;
 use super::state::{State, TabStatus};
+use crate::cdp::Message;
 use crate::cdp::protocol::page::{HandleJavaScriptDialog, JavascriptDialogOpening};
 use crate::cdp::protocol::{SessionId, TargetId};
-use crate::cdp::Message;
 
 /// Dialogs that are answered in one step; a page that opens more stands still from then on.
 pub(super) const MOST_DIALOGS: u32 = 20;
@@ -26,11 +26,21 @@ pub(super) struct Reply {
 pub(super) fn reply(answer: Option<&DialogAnswer>, kind: &str, message: &str) -> Reply {
     let meant = answer.filter(|answer| answer.message.as_ref().is_none_or(|wanted| wanted == message));
     match meant.map(|answer| &answer.accept) {
-        None => Reply { accepted: kind == "beforeunload", text: None, expected: false },
-        Some(Accept::Button(accepted)) => Reply { accepted: *accepted, text: None, expected: true },
-        Some(Accept::Text(text)) => {
-            Reply { accepted: true, text: (kind == "prompt").then(|| text.clone()), expected: true }
-        }
+        None => Reply {
+            accepted: kind == "beforeunload",
+            text: None,
+            expected: false,
+        },
+        Some(Accept::Button(accepted)) => Reply {
+            accepted: *accepted,
+            text: None,
+            expected: true,
+        },
+        Some(Accept::Text(text)) => Reply {
+            accepted: true,
+            text: (kind == "prompt").then(|| text.clone()),
+            expected: true,
+        },
     }
 }
 
@@ -68,7 +78,12 @@ impl State {
             answer: reply.text.clone(),
         };
         self.outlet.emit(Class::Dialogs, event.at, Happening::Dialog(fact));
-        self.step.dialogs.push(DialogFact { kind, message, accepted: reply.accepted, expected: reply.expected });
+        self.step.dialogs.push(DialogFact {
+            kind,
+            message,
+            accepted: reply.accepted,
+            expected: reply.expected,
+        });
         let mut command = HandleJavaScriptDialog::new(reply.accepted);
         command.prompt_text = reply.text;
         Some(command)
@@ -82,17 +97,58 @@ mod tests {
 
     #[test]
     fn without_a_word_dialogs_are_dismissed_and_leaving_is_allowed() {
-        assert_eq!(reply(None, "confirm", "?"), Reply { accepted: false, text: None, expected: false });
-        assert_eq!(reply(None, "beforeunload", ""), Reply { accepted: true, text: None, expected: false });
+        assert_eq!(
+            reply(None, "confirm", "?"),
+            Reply {
+                accepted: false,
+                text: None,
+                expected: false
+            }
+        );
+        assert_eq!(
+            reply(None, "beforeunload", ""),
+            Reply {
+                accepted: true,
+                text: None,
+                expected: false
+            }
+        );
     }
 
     #[test]
     fn an_answer_holds_for_its_message_only() {
-        let answer = DialogAnswer { accept: Accept::Text("Ada".into()), message: Some("Name?".into()) };
+        let answer = DialogAnswer {
+            accept: Accept::Text("Ada".into()),
+            message: Some("Name?".into()),
+        };
         let named = reply(Some(&answer), "prompt", "Name?");
-        assert_eq!(named, Reply { accepted: true, text: Some("Ada".into()), expected: true });
-        assert_eq!(reply(Some(&answer), "confirm", "Delete all?"), Reply { accepted: false, text: None, expected: false });
-        let stay = DialogAnswer { accept: Accept::Button(false), message: None };
-        assert_eq!(reply(Some(&stay), "beforeunload", ""), Reply { accepted: false, text: None, expected: true });
+        assert_eq!(
+            named,
+            Reply {
+                accepted: true,
+                text: Some("Ada".into()),
+                expected: true
+            }
+        );
+        assert_eq!(
+            reply(Some(&answer), "confirm", "Delete all?"),
+            Reply {
+                accepted: false,
+                text: None,
+                expected: false
+            }
+        );
+        let stay = DialogAnswer {
+            accept: Accept::Button(false),
+            message: None,
+        };
+        assert_eq!(
+            reply(Some(&stay), "beforeunload", ""),
+            Reply {
+                accepted: false,
+                text: None,
+                expected: true
+            }
+        );
     }
 }

@@ -95,8 +95,14 @@ impl From<CallError> for ActError {
             CallErrorKind::TargetCrashed => Self::Crashed { what },
             CallErrorKind::SessionDetached => Self::Closed { what },
             CallErrorKind::ConnectionLost => Self::BrowserGone { what },
-            CallErrorKind::Refused => Self::Refused { what, message: error.to_string() },
-            _ => Self::Lost { what, detail: error.to_string() },
+            CallErrorKind::Refused => Self::Refused {
+                what,
+                message: error.to_string(),
+            },
+            _ => Self::Lost {
+                what,
+                detail: error.to_string(),
+            },
         }
     }
 }

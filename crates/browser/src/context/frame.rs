@@ -58,7 +58,13 @@ pub struct Placement {
 
 impl Placement {
     /// The main frame's own.
-    pub const MAIN: Self = Self { x: 0, y: 0, width: 0, height: 0, scale: 1000 };
+    pub const MAIN: Self = Self {
+        x: 0,
+        y: 0,
+        width: 0,
+        height: 0,
+        scale: 1000,
+    };
 
     /// A point of the frame's viewport in the tab's viewport.
     pub fn to_tab(&self, (x, y): (Px100, Px100)) -> (Px100, Px100) {

@@ -65,19 +65,26 @@ impl Tab {
             // The error page is shown a moment later; what reads next must not read the old document.
             if error != "net::ERR_ABORTED" {
                 let shown = deadline.min(Instant::now() + ERROR_PAGE);
-                self.wait(shown, |tab| (tab.commits > before.commits && loaded(tab)).then_some(End::Loaded)).await;
+                self.wait(shown, |tab| {
+                    (tab.commits > before.commits && loaded(tab)).then_some(End::Loaded)
+                })
+                .await;
             }
             let mut fact = self.document(url, answer.loader_id.as_ref(), before);
+            self.stayed(before, deadline).await;
             fact.error = Some(Untrusted::bounded(&error, 256).0);
             return Ok(fact);
         }
         let Some(loader) = answer.loader_id else {
             let moved = deadline.min(Instant::now() + ERROR_PAGE);
-            self.wait(moved, |tab| (tab.moves > before.moves).then_some(End::Within)).await;
+            self.wait(moved, |tab| (tab.moves > before.moves).then_some(End::Within))
+                .await;
             return Ok(self.document(url, None, before));
         };
         let end = self
-            .wait(deadline, |tab| (tab.committed.contains(&loader) && loaded(tab)).then_some(End::Loaded))
+            .wait(deadline, |tab| {
+                (tab.committed.contains(&loader) && loaded(tab)).then_some(End::Loaded)
+            })
             .await;
         match end {
             Some(End::Broken(status)) => Err(broken(status, WHAT)),
@@ -91,7 +98,10 @@ impl Tab {
     /// As [`Tab::navigate`].
     pub async fn reload(&self, deadline: Instant) -> Result<DocumentFact, ActError> {
         let before = self.before();
-        let requested = self.frame(&self.target().as_str().into()).map(|frame| frame.url).unwrap_or_default();
+        let requested = self
+            .frame(&self.target().as_str().into())
+            .map(|frame| frame.url)
+            .unwrap_or_default();
         // Its answer says nothing, and does not come when the page is asked and stays.
         drop(self.session().send(&page::Reload::default()));
         self.arrive(&requested, before, false, deadline, "reload").await
@@ -114,7 +124,9 @@ impl Tab {
             return Ok(Navigated::NoHistory);
         }
         drop(session.send(&page::NavigateToHistoryEntry::new(entry.id)));
-        self.arrive(&entry.url, before, true, deadline, "back").await.map(Navigated::Document)
+        self.arrive(&entry.url, before, true, deadline, "back")
+            .await
+            .map(Navigated::Document)
     }
 
     async fn arrive(
@@ -135,25 +147,34 @@ impl Tab {
             if tab.stayed > before.stayed {
                 return Some(End::Stayed);
             }
-            let failed = tab.documents.iter().find(|document| document.at >= before.at && document.error.is_some());
+            let failed = tab
+                .documents
+                .iter()
+                .find(|document| document.at >= before.at && document.error.is_some());
             failed.map(|document| End::Failed(document.loader.clone()))
         };
         let end = self.wait(deadline, look).await;
         match end {
             Some(End::Broken(status)) => Err(broken(status, what)),
             Some(End::Stayed) => {
+                self.stayed(before, deadline).await;
                 let mut fact = self.document(requested, None, before);
                 fact.error = Some(Untrusted::new("net::ERR_ABORTED"));
                 Ok(fact)
             }
             Some(End::Failed(loader)) => {
                 let shown = deadline.min(Instant::now() + ERROR_PAGE);
-                self.wait(shown, |tab| (tab.commits > before.commits && loaded(tab)).then_some(End::Loaded)).await;
+                self.wait(shown, |tab| {
+                    (tab.commits > before.commits && loaded(tab)).then_some(End::Loaded)
+                })
+                .await;
                 let mut fact = self.document(requested, Some(&loader), before);
                 if fact.error.is_none() {
                     let state = self.shared.lock();
                     let document = state.tab(self.target()).and_then(|tab| tab.document(&loader));
-                    fact.error = document.and_then(|d| d.error.as_ref()).map(|error| Untrusted::bounded(error, 256).0);
+                    fact.error = document
+                        .and_then(|d| d.error.as_ref())
+                        .map(|error| Untrusted::bounded(error, 256).0);
                 }
                 Ok(fact)
             }
@@ -161,15 +182,37 @@ impl Tab {
         }
     }
 
+    /// Chromium forgets a navigation that is asked for in the moment after one was given up in a dialog: lets that moment pass.
+    async fn stayed(&self, before: Before, deadline: Instant) {
+        let stayed = self
+            .shared
+            .lock()
+            .tab(self.target())
+            .is_some_and(|tab| tab.stayed > before.stayed);
+        if let Some(main) = self.frame(&self.target().as_str().into()).filter(|_| stayed) {
+            const MOMENT: &str = "() => new Promise((done) => setTimeout(done, 50))";
+            // A page that does not answer fails the next call, which says so.
+            drop(self.call_world::<Option<()>>(&main, MOMENT, Vec::new(), deadline).await);
+        }
+    }
+
     fn before(&self) -> Before {
         let state = self.shared.lock();
         let at = Instant::now();
-        state.tab(self.target()).map_or(Before { commits: 0, moves: 0, stayed: 0, at }, |tab| Before {
-            commits: tab.commits,
-            moves: tab.moves,
-            stayed: tab.stayed,
-            at,
-        })
+        state.tab(self.target()).map_or(
+            Before {
+                commits: 0,
+                moves: 0,
+                stayed: 0,
+                at,
+            },
+            |tab| Before {
+                commits: tab.commits,
+                moves: tab.moves,
+                stayed: tab.stayed,
+                at,
+            },
+        )
     }
 
     async fn wait(&self, deadline: Instant, look: impl Fn(&TabState) -> Option<End>) -> Option<End> {
@@ -192,7 +235,9 @@ impl Tab {
             loaded: false,
             unreachable: false,
         };
-        let Some(tab) = state.tab(self.target()) else { return fact };
+        let Some(tab) = state.tab(self.target()) else {
+            return fact;
+        };
         let Some(main) = tab.main() else { return fact };
         fact.url = bounded_url(&main.url);
         let moved = tab.commits > before.commits;
@@ -201,7 +246,12 @@ impl Tab {
         let begun = || tab.documents.iter().rev().find(|document| document.at >= before.at);
         let document = match shown {
             Some(loader) => tab.document(loader),
-            None => begun().or_else(|| main.loader.as_ref().filter(|_| tab.moves > before.moves).and_then(|l| tab.document(l))),
+            None => begun().or_else(|| {
+                main.loader
+                    .as_ref()
+                    .filter(|_| tab.moves > before.moves)
+                    .and_then(|l| tab.document(l))
+            }),
         };
         if let Some(document) = document {
             fact.status = document.status;

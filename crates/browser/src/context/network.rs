@@ -15,8 +15,8 @@ use super::outlet::Class;
 use super::state::{DocumentState, SessionState, State};
 use crate::cdp::Message;
 use crate::cdp::protocol::network::{
-    LoadingFailed, LoadingFinished, RequestServedFromCache, RequestWillBeSent, Response, ResponseReceived, WebSocketClosed,
-    WebSocketCreated, WebSocketFrameError, WebTransportCreated,
+    LoadingFailed, LoadingFinished, RequestServedFromCache, RequestWillBeSent, Response, ResponseReceived,
+    WebSocketClosed, WebSocketCreated, WebSocketFrameError, WebTransportCreated,
 };
 use crate::cdp::protocol::{RequestId, TargetId};
 
@@ -84,9 +84,16 @@ impl Requests {
     /// What a tab that is gone still waited for.
     pub(super) fn forget(&mut self, tab: &TargetId) -> Vec<RequestEnd> {
         self.begun.remove(tab);
-        let gone: Vec<RequestId> =
-            self.open.iter().filter(|(_, open)| open.tab.as_ref() == Some(tab)).map(|(id, _)| id.clone()).collect();
-        gone.iter().filter_map(|id| self.open.remove(id)).filter_map(|open| open.end(None)).collect()
+        let gone: Vec<RequestId> = self
+            .open
+            .iter()
+            .filter(|(_, open)| open.tab.as_ref() == Some(tab))
+            .map(|(id, _)| id.clone())
+            .collect();
+        gone.iter()
+            .filter_map(|id| self.open.remove(id))
+            .filter_map(|open| open.end(None))
+            .collect()
     }
 }
 
@@ -105,7 +112,13 @@ impl Open {
                 error,
                 mime: (!head.mime.is_empty()).then(|| head.mime.clone()),
             },
-            None => RequestEnd { id: self.name.clone(), status: None, answered_by: AnsweredBy::Nothing, error, mime: None },
+            None => RequestEnd {
+                id: self.name.clone(),
+                status: None,
+                answered_by: AnsweredBy::Nothing,
+                error,
+                mime: None,
+            },
         })
     }
 }
@@ -119,24 +132,36 @@ fn head(response: &Response, at: Instant) -> Head {
         AnsweredBy::Network
     };
     let status = u16::try_from(response.status).ok().filter(|status| *status > 0);
-    Head { at, status, by, mime: Untrusted::bounded(&response.mime_type, 128).0 }
+    Head {
+        at,
+        status,
+        by,
+        mime: Untrusted::bounded(&response.mime_type, 128).0,
+    }
 }
 
 /// Whether a request of this URL can leave the browser.
 fn leaves(url: &str) -> bool {
-    !["data:", "blob:", "about:", "chrome:", "chrome-error:", "devtools:"].iter().any(|scheme| url.starts_with(scheme))
+    !["data:", "blob:", "about:", "chrome:", "chrome-error:", "devtools:"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
 }
 
 impl State {
     pub(super) fn request_sent(&mut self, event: &Message, session: &SessionState) {
-        let Some(Ok(sent)) = event.decode::<RequestWillBeSent>() else { return self.fault(event) };
+        let Some(Ok(sent)) = event.decode::<RequestWillBeSent>() else {
+            return self.fault(event);
+        };
         if !leaves(&sent.request.url) {
             return;
         }
         let kind = sent.r#type.clone().unwrap_or_default();
         let tab = session.tab.clone();
         let frame = sent.frame_id.clone();
-        let main = tab.as_ref().zip(frame.as_ref()).is_some_and(|(tab, frame)| tab.as_str() == frame.as_str());
+        let main = tab
+            .as_ref()
+            .zip(frame.as_ref())
+            .is_some_and(|(tab, frame)| tab.as_str() == frame.as_str());
         let document = main && kind == "Document" && sent.loader_id.as_str() == sent.request_id.as_str();
         let redirected = sent.redirect_response.as_ref();
         let hops = match self.requests.open.get_mut(&sent.request_id) {
@@ -156,7 +181,11 @@ impl State {
         if document {
             self.document_sent(tab.as_ref(), &sent, hops, event.at);
         }
-        let name = if hops == 0 { sent.request_id.to_string() } else { format!("{}#{hops}", sent.request_id) };
+        let name = if hops == 0 {
+            sent.request_id.to_string()
+        } else {
+            format!("{}#{hops}", sent.request_id)
+        };
         let (kind, _) = Untrusted::bounded(&kind, 64);
         let initiator = sent.initiator.r#type.clone();
         let fact = RequestFact {
@@ -168,7 +197,10 @@ impl State {
             document,
             initiator: matches!(initiator.as_str(), "preflight" | "prefetch" | "preload").then_some(initiator),
         };
-        let awaited = !matches!(kind.raw(), "EventSource" | "WebSocket" | "Ping" | "CSPViolationReport" | "Prefetch" | "Media");
+        let awaited = !matches!(
+            kind.raw(),
+            "EventSource" | "WebSocket" | "Ping" | "CSPViolationReport" | "Prefetch" | "Media"
+        );
         let told = self.outlet.admits(Class::Requests);
         if told {
             self.outlet.send(event.at, Happening::Request(fact));
@@ -182,13 +214,24 @@ impl State {
             self.outlet.gap(event.at, 1);
             return;
         }
-        let open =
-            Open { name, hops, tab, begun: event.at, head: None, awaited, cached: false, told, ended: false };
+        let open = Open {
+            name,
+            hops,
+            tab,
+            begun: event.at,
+            head: None,
+            awaited,
+            cached: false,
+            told,
+            ended: false,
+        };
         self.requests.open.insert(sent.request_id, open);
     }
 
     fn document_sent(&mut self, tab: Option<&TargetId>, sent: &RequestWillBeSent, hops: u32, at: Instant) {
-        let Some(tab) = tab.and_then(|target| self.tab_mut(target)) else { return };
+        let Some(tab) = tab.and_then(|target| self.tab_mut(target)) else {
+            return;
+        };
         let url = full_url(&sent.request.url, sent.request.url_fragment.as_deref());
         if let Some(document) = tab.document_mut(&sent.loader_id) {
             document.url = url;
@@ -199,19 +242,32 @@ impl State {
             tab.documents.remove(0);
         }
         let loader = sent.loader_id.clone();
-        tab.documents.push(DocumentState { loader, url, status: None, redirects: hops, error: None, at });
+        tab.documents.push(DocumentState {
+            loader,
+            url,
+            status: None,
+            redirects: hops,
+            error: None,
+            at,
+        });
     }
 
     pub(super) fn served_from_cache(&mut self, event: &Message) {
-        let Some(Ok(served)) = event.decode::<RequestServedFromCache>() else { return self.fault(event) };
+        let Some(Ok(served)) = event.decode::<RequestServedFromCache>() else {
+            return self.fault(event);
+        };
         if let Some(open) = self.requests.open.get_mut(&served.request_id) {
             open.cached = true;
         }
     }
 
     pub(super) fn response(&mut self, event: &Message) {
-        let Some(Ok(received)) = event.decode::<ResponseReceived>() else { return self.fault(event) };
-        let Some(open) = self.requests.open.get_mut(&received.request_id) else { return };
+        let Some(Ok(received)) = event.decode::<ResponseReceived>() else {
+            return self.fault(event);
+        };
+        let Some(open) = self.requests.open.get_mut(&received.request_id) else {
+            return;
+        };
         let head = head(&received.response, event.at);
         let status = head.status;
         open.head = Some(head);
@@ -224,13 +280,21 @@ impl State {
     }
 
     pub(super) fn finished(&mut self, event: &Message) {
-        let Some(Ok(finished)) = event.decode::<LoadingFinished>() else { return self.fault(event) };
+        let Some(Ok(finished)) = event.decode::<LoadingFinished>() else {
+            return self.fault(event);
+        };
         self.end(event, &finished.request_id, None);
     }
 
     pub(super) fn failed(&mut self, event: &Message) {
-        let Some(Ok(failed)) = event.decode::<LoadingFailed>() else { return self.fault(event) };
-        let tab = self.requests.open.get(&failed.request_id).and_then(|open| open.tab.clone());
+        let Some(Ok(failed)) = event.decode::<LoadingFailed>() else {
+            return self.fault(event);
+        };
+        let tab = self
+            .requests
+            .open
+            .get(&failed.request_id)
+            .and_then(|open| open.tab.clone());
         if let Some(tab) = tab.and_then(|target| self.tab_mut(&target))
             && let Some(document) = tab.document_mut(&failed.request_id.as_str().into())
         {
@@ -246,13 +310,31 @@ impl State {
     }
 
     pub(super) fn websocket(&mut self, event: &Message, session: &SessionState) {
-        let Some(Ok(created)) = event.decode::<WebSocketCreated>() else { return self.fault(event) };
-        self.socket(event, session, created.request_id, &created.url, "WEBSOCKET", "WebSocket");
+        let Some(Ok(created)) = event.decode::<WebSocketCreated>() else {
+            return self.fault(event);
+        };
+        self.socket(
+            event,
+            session,
+            created.request_id,
+            &created.url,
+            "WEBSOCKET",
+            "WebSocket",
+        );
     }
 
     pub(super) fn webtransport(&mut self, event: &Message, session: &SessionState) {
-        let Some(Ok(created)) = event.decode::<WebTransportCreated>() else { return self.fault(event) };
-        self.socket(event, session, created.transport_id, &created.url, "WEBTRANSPORT", "WebTransport");
+        let Some(Ok(created)) = event.decode::<WebTransportCreated>() else {
+            return self.fault(event);
+        };
+        self.socket(
+            event,
+            session,
+            created.transport_id,
+            &created.url,
+            "WEBTRANSPORT",
+            "WebTransport",
+        );
     }
 
     fn socket(&mut self, event: &Message, session: &SessionState, id: RequestId, url: &str, method: &str, kind: &str) {
@@ -299,10 +381,19 @@ impl State {
         struct Status {
             status: i64,
         }
-        let Ok(answered) = serde_json::from_str::<Answered>(event.params.get()) else { return self.fault(event) };
-        let Some(open) = self.requests.open.get_mut(&answered.request_id) else { return };
+        let Ok(answered) = serde_json::from_str::<Answered>(event.params.get()) else {
+            return self.fault(event);
+        };
+        let Some(open) = self.requests.open.get_mut(&answered.request_id) else {
+            return;
+        };
         let status = u16::try_from(answered.response.status).ok();
-        open.head = Some(Head { at: event.at, status, by: AnsweredBy::Network, mime: Untrusted::default() });
+        open.head = Some(Head {
+            at: event.at,
+            status,
+            by: AnsweredBy::Network,
+            mime: Untrusted::default(),
+        });
         let end = open.end(None);
         open.ended = true;
         if let Some(end) = end {
@@ -311,12 +402,16 @@ impl State {
     }
 
     pub(super) fn websocket_closed(&mut self, event: &Message) {
-        let Some(Ok(closed)) = event.decode::<WebSocketClosed>() else { return self.fault(event) };
+        let Some(Ok(closed)) = event.decode::<WebSocketClosed>() else {
+            return self.fault(event);
+        };
         self.end(event, &closed.request_id, None);
     }
 
     pub(super) fn websocket_failed(&mut self, event: &Message) {
-        let Some(Ok(failed)) = event.decode::<WebSocketFrameError>() else { return self.fault(event) };
+        let Some(Ok(failed)) = event.decode::<WebSocketFrameError>() else {
+            return self.fault(event);
+        };
         self.end(event, &failed.request_id, Some(&failed.error_message));
     }
 
@@ -324,7 +419,12 @@ impl State {
     pub(super) fn tell_streams(&mut self, now: Instant) {
         let mut ends = Vec::new();
         for open in self.requests.open.values_mut() {
-            if !open.ended && open.head.as_ref().is_some_and(|head| now.saturating_duration_since(head.at) >= STREAM) {
+            if !open.ended
+                && open
+                    .head
+                    .as_ref()
+                    .is_some_and(|head| now.saturating_duration_since(head.at) >= STREAM)
+            {
                 ends.extend(open.end(None));
                 open.ended = true;
             }

@@ -83,12 +83,20 @@ pub(super) struct Outlet {
 impl Outlet {
     pub(super) fn new(events: EventSender, origin: &str) -> Self {
         let origin = origin.trim_end_matches('/').to_owned();
-        Self { events, origin, step: BTreeMap::new(), whole: BTreeMap::new(), cuts: BTreeMap::new(), lost: 0 }
+        Self {
+            events,
+            origin,
+            step: BTreeMap::new(),
+            whole: BTreeMap::new(),
+            cuts: BTreeMap::new(),
+            lost: 0,
+        }
     }
 
     /// Whether a URL is of the origin under test.
     pub(super) fn at_home(&self, url: &str) -> bool {
-        url.strip_prefix(&self.origin).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+        url.strip_prefix(&self.origin)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
     }
 
     /// A new step: what is kept counts anew.
@@ -142,7 +150,10 @@ impl Outlet {
     /// Tells what was lost, when there is room.
     pub(super) fn tell_lost(&mut self, at: Instant) {
         if self.lost > 0 {
-            let what = Happening::Gap { at: "devtools".to_owned(), count: self.lost };
+            let what = Happening::Gap {
+                at: "devtools".to_owned(),
+                count: self.lost,
+            };
             if self.events.try_send(Seen { at, what }).is_ok() {
                 self.lost = 0;
             }
@@ -191,7 +202,10 @@ mod tests {
             outlet.admits(Class::Requests);
         }
         outlet.tell_lost(Instant::now());
-        assert!(matches!(receiver.try_recv().unwrap().what, Happening::Gap { count: 3, .. }));
+        assert!(matches!(
+            receiver.try_recv().unwrap().what,
+            Happening::Gap { count: 3, .. }
+        ));
     }
 
     #[test]
@@ -209,20 +223,28 @@ mod tests {
         outlet.begin_step();
         outlet.admits(Class::Errors);
         outlet.tell_lost(Instant::now());
-        assert!(matches!(receiver.try_recv().unwrap().what, Happening::Gap { count: 1, .. }));
+        assert!(matches!(
+            receiver.try_recv().unwrap().what,
+            Happening::Gap { count: 1, .. }
+        ));
     }
 
     #[test]
     fn a_receiver_that_is_too_slow_is_told_how_much_it_missed() {
         let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
         let mut outlet = Outlet::new(sender, "http://127.0.0.1:1");
-        let entry = || Happening::Download { url: jurat_core::untrusted::Untrusted::new("u") };
+        let entry = || Happening::Download {
+            url: jurat_core::untrusted::Untrusted::new("u"),
+        };
         for _ in 0..5 {
             outlet.emit(Class::Downloads, Instant::now(), entry());
         }
         receiver.try_recv().unwrap();
         outlet.emit(Class::Downloads, Instant::now(), entry());
         receiver.try_recv().unwrap();
-        assert!(matches!(receiver.try_recv().unwrap().what, Happening::Gap { count: 3, .. }));
+        assert!(matches!(
+            receiver.try_recv().unwrap().what,
+            Happening::Gap { count: 3, .. }
+        ));
     }
 }

@@ -17,9 +17,12 @@ use super::outlet::Class;
 use super::state::{FrameState, Kind, Ready, Report, SessionState, Shared, State, TabState, TabStatus, World};
 use super::world::{BINDING, WORLD};
 use crate::cdp::protocol::page::{
-    DocumentOpened, FrameAttached, FrameDetached, FrameNavigated, FrameTree, JavascriptDialogOpening, NavigatedWithinDocument,
+    DocumentOpened, FrameAttached, FrameDetached, FrameNavigated, FrameTree, JavascriptDialogOpening,
+    NavigatedWithinDocument,
 };
-use crate::cdp::protocol::runtime::{BindingCalled, ExecutionContextCreated, ExecutionContextDestroyed, RunIfWaitingForDebugger};
+use crate::cdp::protocol::runtime::{
+    BindingCalled, ExecutionContextCreated, ExecutionContextDestroyed, RunIfWaitingForDebugger,
+};
 use crate::cdp::protocol::target::{AttachedToTarget, CloseTarget, DetachedFromTarget, TargetCrashed, TargetInfo};
 use crate::cdp::protocol::{BrowserContextId, FrameId, SessionId, TargetId, browser};
 use crate::cdp::{Event, Message, Session, Subscription};
@@ -76,7 +79,12 @@ pub(super) struct Pump {
 
 impl Pump {
     pub(super) fn new(events: Subscription, browser: Session, registry: Arc<Registry>) -> Self {
-        Self { events, browser, registry, sessions: HashMap::new() }
+        Self {
+            events,
+            browser,
+            registry,
+            sessions: HashMap::new(),
+        }
     }
 
     /// Runs until the connection ends.
@@ -121,7 +129,10 @@ impl Pump {
                 let now = Instant::now();
                 for context in self.registry.all() {
                     let detail = Untrusted::new(fault.to_string());
-                    context.lock().outlet.emit(Class::Faults, now, Happening::ProtocolFault { detail });
+                    context
+                        .lock()
+                        .outlet
+                        .emit(Class::Faults, now, Happening::ProtocolFault { detail });
                 }
             }
             Event::Closed => self.gone(),
@@ -146,7 +157,9 @@ impl Pump {
         let Some(id) = &event.session else { return };
         let Some(context) = self.sessions.get(id) else { return };
         let mut state = context.lock();
-        let Some(session) = state.sessions.get(id).cloned() else { return };
+        let Some(session) = state.sessions.get(id).cloned() else {
+            return;
+        };
         if session.kind == Kind::Muted {
             return;
         }
@@ -177,7 +190,9 @@ impl Pump {
     }
 
     fn attached(&mut self, event: &Message) {
-        let Some(Ok(attached)) = event.decode::<AttachedToTarget>() else { return };
+        let Some(Ok(attached)) = event.decode::<AttachedToTarget>() else {
+            return;
+        };
         let session = self.browser.with_id(Some(attached.session_id.clone()));
         let info = attached.target_info;
         let parent = event.session.clone();
@@ -206,8 +221,12 @@ impl Pump {
     }
 
     fn detached(&mut self, event: &Message) {
-        let Some(Ok(detached)) = event.decode::<DetachedFromTarget>() else { return };
-        let Some(context) = self.sessions.remove(&detached.session_id) else { return };
+        let Some(Ok(detached)) = event.decode::<DetachedFromTarget>() else {
+            return;
+        };
+        let Some(context) = self.sessions.remove(&detached.session_id) else {
+            return;
+        };
         let gone = context.lock().detach(&detached.session_id, event.at);
         for session in gone {
             self.sessions.remove(&session);
@@ -216,10 +235,16 @@ impl Pump {
     }
 
     fn target_crashed(&self, event: &Message) {
-        let Some(Ok(crashed)) = event.decode::<TargetCrashed>() else { return };
+        let Some(Ok(crashed)) = event.decode::<TargetCrashed>() else {
+            return;
+        };
         for context in self.registry.all() {
             let mut state = context.lock();
-            let session = state.sessions.values().find(|session| session.target == crashed.target_id).cloned();
+            let session = state
+                .sessions
+                .values()
+                .find(|session| session.target == crashed.target_id)
+                .cloned();
             if let Some(session) = session {
                 state.crashed(&session, event.at);
                 drop(state);
@@ -229,12 +254,16 @@ impl Pump {
     }
 
     fn download(&self, event: &Message) {
-        let Some(Ok(download)) = event.decode::<browser::DownloadWillBegin>() else { return };
+        let Some(Ok(download)) = event.decode::<browser::DownloadWillBegin>() else {
+            return;
+        };
         for context in self.registry.all() {
             let mut state = context.lock();
             if state.tabs.iter().any(|tab| tab.frame(&download.frame_id).is_some()) {
                 let url = bounded_url(&download.url);
-                state.outlet.emit(Class::Downloads, event.at, Happening::Download { url });
+                state
+                    .outlet
+                    .emit(Class::Downloads, event.at, Happening::Download { url });
             }
         }
     }
@@ -242,15 +271,15 @@ impl Pump {
 
 impl State {
     /// Takes a new session; gives what it is, and whether it is a popup too many.
-    fn attach(
-        &mut self,
-        id: &SessionId,
-        parent: Option<SessionId>,
-        info: &TargetInfo,
-        at: Instant,
-    ) -> (Kind, bool) {
-        let parent_tab = parent.as_ref().and_then(|p| self.sessions.get(p)).and_then(|p| p.tab.clone());
-        let known = self.sessions.values().any(|session| session.target == info.target_id && session.kind != Kind::Muted);
+    fn attach(&mut self, id: &SessionId, parent: Option<SessionId>, info: &TargetInfo, at: Instant) -> (Kind, bool) {
+        let parent_tab = parent
+            .as_ref()
+            .and_then(|p| self.sessions.get(p))
+            .and_then(|p| p.tab.clone());
+        let known = self
+            .sessions
+            .values()
+            .any(|session| session.target == info.target_id && session.kind != Kind::Muted);
         let mut kind = match info.r#type.as_str() {
             // Told by the browser's session and by each page's: the browser's, which outlives pages, is the one to listen to.
             "service_worker" | "shared_worker" if parent.is_some() => Kind::Muted,
@@ -265,15 +294,31 @@ impl State {
             kind = Kind::Muted;
             self.outlet.gap(at, 1);
         }
-        let tab = if kind == Kind::Page { Some(info.target_id.clone()) } else { parent_tab };
-        let session = SessionState { target: info.target_id.clone(), kind, tab: tab.clone(), parent };
+        let tab = if kind == Kind::Page {
+            Some(info.target_id.clone())
+        } else {
+            parent_tab
+        };
+        let session = SessionState {
+            target: info.target_id.clone(),
+            kind,
+            tab: tab.clone(),
+            parent,
+        };
         self.sessions.insert(id.clone(), session.clone());
         let mut close = false;
         match (kind, &tab) {
             (Kind::Page, _) => {
                 let popup = !self.tabs.is_empty();
-                close = popup && self.tabs.iter().filter(|tab| tab.popup && tab.status == TabStatus::Open).count() >= MOST_POPUPS;
-                self.tabs.push(TabState::new(info.target_id.clone(), id.clone(), popup, &info.url));
+                close = popup
+                    && self
+                        .tabs
+                        .iter()
+                        .filter(|tab| tab.popup && tab.status == TabStatus::Open)
+                        .count()
+                        >= MOST_POPUPS;
+                self.tabs
+                    .push(TabState::new(info.target_id.clone(), id.clone(), popup, &info.url));
             }
             (Kind::Frame, Some(tab)) => {
                 let frame: FrameId = info.target_id.as_str().into();
@@ -346,11 +391,18 @@ impl State {
         let mut gone = vec![id.clone()];
         let mut next = 0;
         while let Some(parent) = gone.get(next).cloned() {
-            gone.extend(self.sessions.iter().filter(|(_, s)| s.parent.as_ref() == Some(&parent)).map(|(id, _)| id.clone()));
+            gone.extend(
+                self.sessions
+                    .iter()
+                    .filter(|(_, s)| s.parent.as_ref() == Some(&parent))
+                    .map(|(id, _)| id.clone()),
+            );
             next += 1;
         }
         for id in &gone {
-            let Some(session) = self.sessions.remove(id) else { continue };
+            let Some(session) = self.sessions.remove(id) else {
+                continue;
+            };
             match (session.kind, &session.tab) {
                 (Kind::Muted, _) => continue,
                 (Kind::Page, _) => {
@@ -369,7 +421,10 @@ impl State {
                 }
                 _ => {}
             }
-            let what = Happening::TargetGone { target: session.target.to_string(), crashed: false };
+            let what = Happening::TargetGone {
+                target: session.target.to_string(),
+                crashed: false,
+            };
             self.outlet.emit(Class::Targets, at, what);
         }
         gone
@@ -378,13 +433,20 @@ impl State {
     /// A renderer died.
     fn crashed(&mut self, session: &SessionState, at: Instant) {
         let frame: FrameId = session.target.as_str().into();
-        let Some(tab) = session.tab.clone().and_then(|target| self.tab_mut(&target)) else { return };
+        let Some(tab) = session.tab.clone().and_then(|target| self.tab_mut(&target)) else {
+            return;
+        };
         let news = match session.kind {
             Kind::Page => std::mem::replace(&mut tab.status, TabStatus::Crashed) != TabStatus::Crashed,
-            _ => tab.frame_mut(&frame).is_some_and(|frame| !std::mem::replace(&mut frame.crashed, true)),
+            _ => tab
+                .frame_mut(&frame)
+                .is_some_and(|frame| !std::mem::replace(&mut frame.crashed, true)),
         };
         if news {
-            let what = Happening::TargetGone { target: session.target.to_string(), crashed: true };
+            let what = Happening::TargetGone {
+                target: session.target.to_string(),
+                crashed: true,
+            };
             self.outlet.emit(Class::Targets, at, what);
         }
     }
@@ -430,7 +492,9 @@ impl State {
     }
 
     fn frame_attached(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(attached)) = event.decode::<FrameAttached>() else { return self.fault(event) };
+        let Some(Ok(attached)) = event.decode::<FrameAttached>() else {
+            return self.fault(event);
+        };
         let Some(tab) = self.tab_of(id) else { return };
         if let Some(frame) = tab.frame_mut(&attached.frame_id) {
             // It comes back into its parent's process.
@@ -439,14 +503,20 @@ impl State {
             frame.world = None;
             tab.remove_below(&attached.frame_id);
         } else if tab.frames.len() < Self::MAX_FRAMES {
-            tab.frames.push(FrameState::new(attached.frame_id, Some(attached.parent_frame_id), id.clone()));
+            tab.frames.push(FrameState::new(
+                attached.frame_id,
+                Some(attached.parent_frame_id),
+                id.clone(),
+            ));
         } else {
             self.outlet.gap(event.at, 1);
         }
     }
 
     fn frame_detached(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(detached)) = event.decode::<FrameDetached>() else { return self.fault(event) };
+        let Some(Ok(detached)) = event.decode::<FrameDetached>() else {
+            return self.fault(event);
+        };
         let Some(tab) = self.tab_of(id) else { return };
         // A frame that went on in another process is told by its own session already.
         if tab.frame(&detached.frame_id).is_none_or(|frame| frame.session != *id) {
@@ -463,7 +533,9 @@ impl State {
     }
 
     fn frame_navigated(&mut self, event: &Message, id: &SessionId, session: &SessionState) {
-        let Some(Ok(navigated)) = event.decode::<FrameNavigated>() else { return self.fault(event) };
+        let Some(Ok(navigated)) = event.decode::<FrameNavigated>() else {
+            return self.fault(event);
+        };
         let frame = navigated.frame;
         let restored = navigated.r#type.as_deref() == Some("BackForwardCacheRestore");
         let url = full_url(&frame.url, frame.url_fragment.as_deref());
@@ -475,7 +547,8 @@ impl State {
             if tab.frames.len() >= Self::MAX_FRAMES {
                 return self.outlet.gap(event.at, 1);
             }
-            tab.frames.push(FrameState::new(frame.id.clone(), frame.parent_id.clone(), id.clone()));
+            tab.frames
+                .push(FrameState::new(frame.id.clone(), frame.parent_id.clone(), id.clone()));
         }
         if let Some(known) = tab.frame_mut(&frame.id) {
             known.session = id.clone();
@@ -496,8 +569,12 @@ impl State {
     }
 
     fn moved_within(&mut self, event: &Message, session: &SessionState) {
-        let Some(Ok(moved)) = event.decode::<NavigatedWithinDocument>() else { return self.fault(event) };
-        let Some(tab) = session.tab.clone().and_then(|target| self.tab_mut(&target)) else { return };
+        let Some(Ok(moved)) = event.decode::<NavigatedWithinDocument>() else {
+            return self.fault(event);
+        };
+        let Some(tab) = session.tab.clone().and_then(|target| self.tab_mut(&target)) else {
+            return;
+        };
         let main = tab.is_main(&moved.frame_id);
         if let Some(frame) = tab.frame_mut(&moved.frame_id) {
             frame.url.clone_from(&moved.url);
@@ -509,7 +586,9 @@ impl State {
     }
 
     fn document_opened(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(opened)) = event.decode::<DocumentOpened>() else { return self.fault(event) };
+        let Some(Ok(opened)) = event.decode::<DocumentOpened>() else {
+            return self.fault(event);
+        };
         let url = full_url(&opened.frame.url, opened.frame.url_fragment.as_deref());
         if let Some(frame) = self.tab_of(id).and_then(|tab| tab.frame_mut(&opened.frame.id)) {
             frame.url = url;
@@ -528,10 +607,25 @@ impl State {
         error_page: bool,
     ) {
         let owner = self.owner(session, Some(frame));
-        let class = if self.outlet.at_home(url) { Class::Navigations } else { Class::Away };
-        let owner = if main && owner == Owner::Frame { Owner::Page } else { owner };
+        let class = if self.outlet.at_home(url) {
+            Class::Navigations
+        } else {
+            Class::Away
+        };
+        let owner = if main && owner == Owner::Frame {
+            Owner::Page
+        } else {
+            owner
+        };
         let url = bounded_url(url);
-        let fact = NavigationFact { frame: frame.to_string(), main, owner, url, same_document, error_page };
+        let fact = NavigationFact {
+            frame: frame.to_string(),
+            main,
+            owner,
+            url,
+            same_document,
+            error_page,
+        };
         self.outlet.emit(class, at, Happening::Navigation(fact));
     }
 
@@ -543,19 +637,29 @@ impl State {
     }
 
     fn world_created(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(created)) = event.decode::<ExecutionContextCreated>() else { return self.fault(event) };
+        let Some(Ok(created)) = event.decode::<ExecutionContextCreated>() else {
+            return self.fault(event);
+        };
         let context = created.context;
         if context.name != WORLD {
             return;
         }
-        let Some(frame) = context.aux_data.and_then(|aux| aux.frame_id) else { return };
+        let Some(frame) = context.aux_data.and_then(|aux| aux.frame_id) else {
+            return;
+        };
         if let Some(frame) = self.tab_of(id).and_then(|tab| tab.frame_mut(&frame)) {
-            frame.world = Some(World { session: id.clone(), id: context.id, unique: context.unique_id });
+            frame.world = Some(World {
+                session: id.clone(),
+                id: context.id,
+                unique: context.unique_id,
+            });
         }
     }
 
     fn world_destroyed(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(destroyed)) = event.decode::<ExecutionContextDestroyed>() else { return self.fault(event) };
+        let Some(Ok(destroyed)) = event.decode::<ExecutionContextDestroyed>() else {
+            return self.fault(event);
+        };
         let Some(tab) = self.tab_of(id) else { return };
         for frame in &mut tab.frames {
             let same = |world: &World| {
@@ -581,13 +685,17 @@ impl State {
     }
 
     fn report(&mut self, event: &Message, id: &SessionId) {
-        let Some(Ok(called)) = event.decode::<BindingCalled>() else { return self.fault(event) };
+        let Some(Ok(called)) = event.decode::<BindingCalled>() else {
+            return self.fault(event);
+        };
         if called.name != BINDING {
             return;
         }
         // Only the isolated worlds have the binding; one that is not known (any more) has nothing to report.
         let ours = |world: &World| world.session == *id && world.id == called.execution_context_id;
-        let known = self.tab_of(id).is_some_and(|tab| tab.frames.iter().any(|f| f.world.as_ref().is_some_and(ours)));
+        let known = self
+            .tab_of(id)
+            .is_some_and(|tab| tab.frames.iter().any(|f| f.world.as_ref().is_some_and(ours)));
         if !known {
             return;
         }
@@ -595,11 +703,16 @@ impl State {
         struct Token {
             token: u64,
         }
-        let Ok(Token { token }) = serde_json::from_str(&called.payload) else { return };
+        let Ok(Token { token }) = serde_json::from_str(&called.payload) else {
+            return;
+        };
         if self.reports.len() >= MOST_REPORTS {
             self.reports.remove(0);
         }
-        self.reports.push(Report { token, payload: called.payload });
+        self.reports.push(Report {
+            token,
+            payload: called.payload,
+        });
     }
 }
 
@@ -608,7 +721,11 @@ impl TabState {
     fn merge(&mut self, tree: &FrameTree, session: &SessionId) {
         let frame = &tree.frame;
         if self.frame(&frame.id).is_none() && self.frames.len() < State::MAX_FRAMES {
-            self.frames.push(FrameState::new(frame.id.clone(), frame.parent_id.clone(), session.clone()));
+            self.frames.push(FrameState::new(
+                frame.id.clone(),
+                frame.parent_id.clone(),
+                session.clone(),
+            ));
         }
         if let Some(known) = self.frame_mut(&frame.id)
             && known.session == *session

@@ -6,9 +6,9 @@ use jurat_core::observation::Settled;
 use serde_json::json;
 
 use super::error::ActError;
+use super::state::TabStatus;
 use super::tab::{Tab, broken};
 use super::world::Arg;
-use super::state::TabStatus;
 
 /// What counts as rest.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,11 @@ pub struct Settle {
 
 impl Default for Settle {
     fn default() -> Self {
-        Self { quiet: Duration::from_millis(100), patience: Duration::from_secs(2), long_poll: Duration::from_secs(5) }
+        Self {
+            quiet: Duration::from_millis(100),
+            patience: Duration::from_secs(2),
+            long_poll: Duration::from_secs(5),
+        }
     }
 }
 
@@ -45,7 +49,11 @@ impl Tab {
             let in_flight = self.answered(options, deadline).await?;
             let now = Instant::now();
             let until = *patience.get_or_insert(now + options.patience);
-            let fact = |in_flight, quiet_us| Settled { in_flight, quiet_us, waited_us: micros(begun.elapsed()) };
+            let fact = |in_flight, quiet_us| Settled {
+                in_flight,
+                quiet_us,
+                waited_us: micros(begun.elapsed()),
+            };
             if in_flight > 0 || now >= deadline {
                 return Ok(fact(in_flight, quiet_us));
             }
@@ -77,7 +85,10 @@ impl Tab {
     }
 
     fn awaited(&self, options: Settle) -> u32 {
-        self.shared.lock().requests.awaited(self.target(), Instant::now(), options.long_poll)
+        self.shared
+            .lock()
+            .requests
+            .awaited(self.target(), Instant::now(), options.long_poll)
     }
 
     /// Waits until nothing is awaited; gives what still is at the deadline.
@@ -86,7 +97,10 @@ impl Tab {
             let slice = deadline.min(Instant::now() + LOOK);
             let done = self.shared.until(slice, |state| match state.status(self.target()) {
                 TabStatus::Open => {
-                    let loading = state.tab(self.target())?.main().is_some_and(|main| main.loader.is_some() && !main.loaded);
+                    let loading = state
+                        .tab(self.target())?
+                        .main()
+                        .is_some_and(|main| main.loader.is_some() && !main.loaded);
                     let awaited = state.requests.awaited(self.target(), Instant::now(), options.long_poll);
                     (awaited == 0 && !loading).then_some(Ok(0))
                 }
@@ -114,15 +128,23 @@ impl Tab {
         let frames = self.frames();
         let mut shortest = u64::MAX;
         let args = || vec![Arg::Value(json!(millis(quiet))), Arg::Value(json!(millis(most)))];
-        let calls = frames.iter().filter(|frame| frame.parent.is_none() || frame.world.is_some() && !frame.crashed);
+        let calls = frames
+            .iter()
+            .filter(|frame| frame.parent.is_none() || frame.world.is_some() && !frame.crashed);
         let pending: Vec<_> = calls
             .map(|frame| {
                 let (tab, frame, args) = (self.clone(), frame.clone(), args());
-                tokio::spawn(async move { tab.call_world::<u64>(&frame, "(q, m) => juratAct.quiet(q, m)", args, deadline).await })
+                tokio::spawn(async move {
+                    tab.call_world::<u64>(&frame, "(q, m) => juratAct.quiet(q, m)", args, deadline)
+                        .await
+                })
             })
             .collect();
         for call in pending {
-            let quiet = call.await.map_err(|_| ActError::Lost { what: "settle", detail: "cancelled".to_owned() })??;
+            let quiet = call.await.map_err(|_| ActError::Lost {
+                what: "settle",
+                detail: "cancelled".to_owned(),
+            })??;
             shortest = shortest.min(quiet);
         }
         Ok(shortest)

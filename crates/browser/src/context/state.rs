@@ -40,14 +40,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
-        id: BrowserContextId,
-        browser: Session,
-        setup: super::attach::Setup,
-        outlet: Outlet,
-    ) -> Self {
+    pub(super) fn new(id: BrowserContextId, browser: Session, setup: super::attach::Setup, outlet: Outlet) -> Self {
         let state = Mutex::new(State::new(outlet));
-        Self { id, browser, setup, state, version: watch::Sender::new(0) }
+        Self {
+            id,
+            browser,
+            setup,
+            state,
+            version: watch::Sender::new(0),
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -60,18 +61,17 @@ impl Shared {
     }
 
     /// Waits until the state gives something, or the deadline passes.
-    pub(super) async fn until<T>(
-        &self,
-        deadline: Instant,
-        mut look: impl FnMut(&mut State) -> Option<T>,
-    ) -> Option<T> {
+    pub(super) async fn until<T>(&self, deadline: Instant, mut look: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
         let mut version = self.version.subscribe();
         loop {
             version.mark_unchanged();
             if let Some(found) = look(&mut self.lock()) {
                 return Some(found);
             }
-            if !matches!(tokio::time::timeout_at(deadline.into(), version.changed()).await, Ok(Ok(()))) {
+            if !matches!(
+                tokio::time::timeout_at(deadline.into(), version.changed()).await,
+                Ok(Ok(()))
+            ) {
                 return look(&mut self.lock());
             }
         }
@@ -314,7 +314,10 @@ impl TabState {
     }
 
     pub(super) fn document_mut(&mut self, loader: &LoaderId) -> Option<&mut DocumentState> {
-        self.documents.iter_mut().rev().find(|document| document.loader == *loader)
+        self.documents
+            .iter_mut()
+            .rev()
+            .find(|document| document.loader == *loader)
     }
 
     /// Removes what hangs below a frame.
@@ -322,7 +325,12 @@ impl TabState {
         let mut gone = vec![id.clone()];
         let mut at = 0;
         while let Some(parent) = gone.get(at).cloned() {
-            gone.extend(self.frames.iter().filter(|f| f.parent.as_ref() == Some(&parent)).map(|f| f.id.clone()));
+            gone.extend(
+                self.frames
+                    .iter()
+                    .filter(|f| f.parent.as_ref() == Some(&parent))
+                    .map(|f| f.id.clone()),
+            );
             at += 1;
         }
         gone.remove(0);

@@ -23,7 +23,11 @@ pub struct Tab {
 
 impl Tab {
     pub(super) fn new(shared: Arc<Shared>, target: TargetId, session: SessionId) -> Self {
-        Self { shared, target, session }
+        Self {
+            shared,
+            target,
+            session,
+        }
     }
 
     /// `Target.TargetID`; also the id of the main frame.
@@ -65,7 +69,9 @@ impl Tab {
     /// frame first.
     pub fn frames(&self) -> Vec<FrameRef> {
         let state = self.shared.lock();
-        let Some(tab) = state.tab(&self.target) else { return Vec::new() };
+        let Some(tab) = state.tab(&self.target) else {
+            return Vec::new();
+        };
         let mut out = Vec::with_capacity(tab.frames.len());
         if let Some(main) = tab.main() {
             self.collect(&tab.frames, main, None, &mut out);
@@ -112,7 +118,9 @@ impl Tab {
     /// # Errors
     /// When the tab or the browser is gone.
     pub async fn page_fact(&self, deadline: Instant) -> Result<PageFact, ActError> {
-        let asked = target::GetTargetInfo { target_id: Some(self.target.clone()) };
+        let asked = target::GetTargetInfo {
+            target_id: Some(self.target.clone()),
+        };
         let info = match self.shared.browser.call(&asked, deadline).await {
             Ok(answer) => answer.target_info,
             // The browser refuses only a target that it does not have.
@@ -141,13 +149,20 @@ impl Tab {
             let (owner, root) = {
                 let state = self.shared.lock();
                 let tab = state.tab(&self.target).ok_or_else(gone)?;
-                let parent = tab.frame(&at).and_then(|f| f.parent.clone()).and_then(|p| tab.frame(&p)).ok_or_else(gone)?;
+                let parent = tab
+                    .frame(&at)
+                    .and_then(|f| f.parent.clone())
+                    .and_then(|p| tab.frame(&p))
+                    .ok_or_else(gone)?;
                 (parent.session.clone(), local_root(&state, parent).ok_or_else(gone)?)
             };
             let session = self.shared.browser.with_id(Some(owner));
             drop(session.send(&dom::Enable {}));
             let owner = self.call(&session, &dom::GetFrameOwner::new(&at), deadline).await?;
-            let asked = dom::GetBoxModel { backend_node_id: Some(owner.backend_node_id), ..Default::default() };
+            let asked = dom::GetBoxModel {
+                backend_node_id: Some(owner.backend_node_id),
+                ..Default::default()
+            };
             let model = match self.call(&session, &asked, deadline).await {
                 Err(ActError::Refused { .. }) => return Err(gone()),
                 other => other?.model,
@@ -159,7 +174,13 @@ impl Tab {
                     let (x, y) = outer.to_tab((inner.x, inner.y));
                     let by = |length: Px100| length * i64::from(outer.scale) / 1000;
                     let scale = inner.scale * outer.scale / 1000;
-                    Placement { x, y, width: by(inner.width), height: by(inner.height), scale }
+                    Placement {
+                        x,
+                        y,
+                        width: by(inner.width),
+                        height: by(inner.height),
+                        scale,
+                    }
                 }
             });
             at = root;
@@ -172,7 +193,10 @@ impl Tab {
         let state = self.shared.lock();
         let tab = state.tab(&self.target)?;
         let parent = tab.frame(tab.frame(frame)?.parent.as_ref()?)?;
-        Some((self.shared.browser.with_id(Some(parent.session.clone())), parent.id.clone()))
+        Some((
+            self.shared.browser.with_id(Some(parent.session.clone())),
+            parent.id.clone(),
+        ))
     }
 
     /// What the page script reported under a token, once it has.
@@ -189,7 +213,12 @@ impl Tab {
     /// # Errors
     /// When the browser does not answer; kill it then.
     pub async fn close(&self, deadline: Instant) -> Result<(), ActError> {
-        match self.shared.browser.call(&target::CloseTarget::new(&self.target), deadline).await {
+        match self
+            .shared
+            .browser
+            .call(&target::CloseTarget::new(&self.target), deadline)
+            .await
+        {
             Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -205,7 +234,8 @@ impl Tab {
         command: &C,
         deadline: Instant,
     ) -> Result<C::Response, ActError> {
-        self.race(C::METHOD, async { Ok(session.call(command, deadline).await?) }).await
+        self.race(C::METHOD, async { Ok(session.call(command, deadline).await?) })
+            .await
     }
 
     /// Waits for the result or for the tab to become one that cannot give any.
@@ -255,13 +285,26 @@ fn between(quad: &dom::Quad, model: &dom::BoxModel) -> Placement {
     let drawn = high(&border) - low(&border);
     #[expect(clippy::cast_precision_loss, reason = "a layout width is far below 2^52")]
     let laid_out = model.width as f64;
-    let scale = if laid_out > 0.0 && drawn > 0.0 { drawn / laid_out } else { 1.0 };
-    Placement { x: px(x), y: px(y), width: px(width), height: px(height), scale: thousandths(scale) }
+    let scale = if laid_out > 0.0 && drawn > 0.0 {
+        drawn / laid_out
+    } else {
+        1.0
+    };
+    Placement {
+        x: px(x),
+        y: px(y),
+        width: px(width),
+        height: px(height),
+        scale: thousandths(scale),
+    }
 }
 
 /// Hundredths of a CSS pixel.
 fn px(pixels: f64) -> Px100 {
-    #[expect(clippy::cast_possible_truncation, reason = "rounded and clamped to what any layout can have")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounded and clamped to what any layout can have"
+    )]
     let hundredths = (pixels * 100.0).round().clamp(-1e12, 1e12) as i64;
     hundredths
 }
@@ -274,7 +317,15 @@ pub(crate) fn pixels(px: Px100) -> f64 {
 }
 
 fn thousandths(factor: f64) -> u32 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the type's range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to the type's range"
+    )]
     let thousandths = (factor * 1000.0).round().clamp(1.0, 1e6) as u32;
-    if (995..=1005).contains(&thousandths) { 1000 } else { thousandths }
+    if (995..=1005).contains(&thousandths) {
+        1000
+    } else {
+        thousandths
+    }
 }

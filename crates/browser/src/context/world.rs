@@ -62,7 +62,10 @@ impl Tab {
         const WHAT: &str = "call the page script";
         let answer = self.invoke(frame, function.into(), args, true, deadline).await?;
         let value = answer.value.as_ref().map_or("null", |value| value.get());
-        serde_json::from_str(value).map_err(|error| ActError::Lost { what: WHAT, detail: error.to_string() })
+        serde_json::from_str(value).map_err(|error| ActError::Lost {
+            what: WHAT,
+            detail: error.to_string(),
+        })
     }
 
     /// As [`Tab::call_world`], but gives a handle to what the function returns.
@@ -107,7 +110,9 @@ impl Tab {
         let gone = || ActError::Gone { what: WHAT };
         let patience = deadline.min(Instant::now() + PATIENCE);
         let known = |state: &mut super::state::State| {
-            let Some(frame) = state.tab(self.target())?.frame(id) else { return Some(None) };
+            let Some(frame) = state.tab(self.target())?.frame(id) else {
+                return Some(None);
+            };
             let world = frame.world.as_ref().filter(|world| world.session == frame.session)?;
             Some(Some(world.unique.clone()))
         };
@@ -115,7 +120,10 @@ impl Tab {
             return found.ok_or_else(gone);
         }
         let frame = self.frame(id).ok_or_else(gone)?;
-        let create = page::CreateIsolatedWorld { world_name: Some(WORLD.into()), ..page::CreateIsolatedWorld::new(id) };
+        let create = page::CreateIsolatedWorld {
+            world_name: Some(WORLD.into()),
+            ..page::CreateIsolatedWorld::new(id)
+        };
         let made = match self.call(&frame.session, &create, deadline).await {
             Err(ActError::Refused { .. }) => return Err(gone()),
             made => made?,
@@ -142,7 +150,10 @@ fn argument(arg: Arg) -> CallArgument {
 fn result(answer: Evaluated) -> Result<RemoteObject, ActError> {
     match answer.exception_details {
         None => Ok(answer.result),
-        Some(details) => Err(ActError::Script { what: "call the page script", message: thrown(&details) }),
+        Some(details) => Err(ActError::Script {
+            what: "call the page script",
+            message: thrown(&details),
+        }),
     }
 }
 

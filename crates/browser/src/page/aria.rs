@@ -48,13 +48,12 @@ pub async fn aria(tab: &Tab, root: Option<&ElementHandle>, deadline: Instant) ->
 
 async fn once(tab: &Tab, root: Option<&ElementHandle>, deadline: Instant) -> Result<AriaFact, ReadError> {
     const WHAT: &str = "read the accessibility tree";
-    let (session, frame_id) = match root {
-        Some(element) => (element.session.clone(), element.frame_id.clone()),
-        None => {
-            let frames = ready_frames(tab, deadline).await?;
-            let main = frames.first().ok_or(ActError::Closed { what: WHAT })?;
-            (main.session.clone(), main.frame_id.clone())
-        }
+    let (session, frame_id) = if let Some(element) = root {
+        (element.session.clone(), element.frame_id.clone())
+    } else {
+        let frames = ready_frames(tab, deadline).await?;
+        let main = frames.first().ok_or(ActError::Closed { what: WHAT })?;
+        (main.session.clone(), main.frame_id.clone())
     };
     let ask = GetFullAxTree {
         frame_id: Some(frame_id),
@@ -227,9 +226,9 @@ impl Tree<'_> {
         {
             let value = self.bounded(&value);
             if role == "link" {
-                out.url = Some(value)
+                out.url = Some(value);
             } else {
-                out.placeholder = Some(value)
+                out.placeholder = Some(value);
             }
         }
         out

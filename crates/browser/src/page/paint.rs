@@ -221,10 +221,10 @@ impl Watch {
         }
         // What documents said that are gone; a later word replaces an earlier one.
         while let Some(payload) = tab.report(self.token, Instant::now()).await {
-            if let Ok(state) = serde_json::from_str::<State>(&payload) {
-                if self.documents.get(&state.document).is_none_or(|known| !known.live) {
-                    self.keep(state, false);
-                }
+            if let Ok(state) = serde_json::from_str::<State>(&payload)
+                && self.documents.get(&state.document).is_none_or(|known| !known.live)
+            {
+                self.keep(state, false);
             }
         }
         Ok(looked)

@@ -71,7 +71,7 @@ impl Scene<'_> {
         // The old watch goes first: its documents stop reporting.
         self.watch = None;
         if !negatives.is_empty() {
-            self.watch = Some(Watch::arm(tab, &negatives, self.recorder.actions() + 1, deadline).await?);
+            self.watch = Some(Watch::arm(tab, &negatives, self.recorder.actions() + 1, self.reading(deadline)).await?);
         }
         self.armed = negatives;
         self.recorder.action(&self.criterion);
@@ -135,7 +135,7 @@ impl Scene<'_> {
             _ => None,
         };
         self.begin_once(tab, index, begun, deadline).await?;
-        let fact = self.perform(tab, action, &on, to.as_ref(), deadline).await?;
+        let fact = self.perform(tab, action, &on, to.as_ref(), self.reading(deadline)).await?;
         Ok((Some(probe), fact))
     }
 
@@ -202,13 +202,14 @@ impl Scene<'_> {
             stable: needs.stable,
             ..Look::default()
         };
-        let sight = page::look(tab, locator, &look, deadline).await?;
+        let reading = self.reading(deadline);
+        let sight = page::look(tab, locator, &look, reading).await?;
         let found = ready(locator, &sight.probe, needs).ok().and_then(|element| {
             let index = sight.probe.elements.iter().position(|e| std::ptr::eq(e, element))?;
             Some((index, element.layout.hit.as_ref().map(|hit| (hit.x, hit.y))))
         });
         let target = match found {
-            Some((index, at)) => Some(Target { element: sight.handle(tab, index, deadline).await?, at }),
+            Some((index, at)) => Some(Target { element: sight.handle(tab, index, reading).await?, at }),
             None => None,
         };
         Ok((sight.probe, target))

@@ -27,6 +27,8 @@ pub(super) struct Manner {
 /// The first pause between two looks, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(8);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long the last look may go on after the deadline.
+const READ: Duration = Duration::from_millis(1500);
 /// Looks over a settle window come this often.
 const HOLD_PAUSE: Duration = Duration::from_millis(40);
 
@@ -44,7 +46,8 @@ impl Scene<'_> {
         let mut proof = Proof::Never;
         loop {
             let held = holding.map(|(since, looks)| Held { window_us: micros(since.elapsed()), looks });
-            let mut seen = match self.look_once(tab, wanted, manner, proof).await {
+            let look = Manner { deadline: self.reading(manner.deadline), ..manner };
+            let mut seen = match self.look_once(tab, wanted, look, proof).await {
                 Ok(seen) => seen,
                 Err(error) if error.retryable() && Instant::now() < manner.deadline => {
                     holding = None;
@@ -162,7 +165,12 @@ impl Scene<'_> {
         Ok(Fact::Painted(index.and_then(|i| all.into_iter().nth(i)).ok_or_else(lost)?))
     }
 
-    /// Waits a moment, or until the page changed.
+    /// Until when a look may take that begins before `deadline`: the last one is not cut off in the middle.
+    pub(super) fn reading(&self, deadline: Instant) -> Instant {
+        (deadline + READ).min(self.wall)
+    }
+
+    /// Waits a moment.
     pub(super) async fn pause(&self, pause: Duration, deadline: Instant) {
         let until = (Instant::now() + pause).min(deadline);
         tokio::time::sleep_until(until.into()).await;

@@ -107,7 +107,8 @@ pub struct DragData {
     pub items: Vec<DragItem>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
-    pub drag_operations_mask: u32,
+    /// `DragOperationsMask`; all bits are −1.
+    pub drag_operations_mask: i64,
 }
 
 /// One item of what is dragged.
