@@ -233,13 +233,13 @@ async fn dialogs_are_answered_as_the_step_says() {
         tab.click(&button, None, ClickHow::default(), soon()).await.unwrap();
         let stays = tab.navigate(&stage.url("/two"), soon()).await.unwrap();
         assert_eq!(
-            stays.error.as_ref().map(|e| e.raw()),
+            stays.error.as_ref().map(jurat_core::untrusted::Untrusted::raw),
             Some("net::ERR_ABORTED"),
             "{stays:?}"
         );
         let stays = tab.reload(soon()).await.unwrap();
         assert_eq!(
-            stays.error.as_ref().map(|e| e.raw()),
+            stays.error.as_ref().map(jurat_core::untrusted::Untrusted::raw),
             Some("net::ERR_ABORTED"),
             "{stays:?}"
         );

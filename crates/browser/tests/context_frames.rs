@@ -52,12 +52,6 @@ async fn frames_have_worlds_places_and_receive_input() {
         assert_eq!(met > 0, kind == Kind::Full, "{frames:#?}");
         for frame in &frames {
             let frame = tab.frame(&frame.frame_id).unwrap();
-            eprintln!(
-                "{kind:?} {} world {} oop {}",
-                frame.url,
-                frame.world.is_some(),
-                frame.out_of_process
-            );
             assert_eq!(
                 eval_in(tab, &frame, "typeof juratAct").await,
                 "object",

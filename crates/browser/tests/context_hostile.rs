@@ -82,13 +82,13 @@ async fn a_page_that_reloads_itself_without_end_still_gives_its_document() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn popups_without_end_are_closed_beyond_ten() {
     let live = Live::start(Kind::HeadlessShell).await;
-    let page = "<title>t</title><button onclick=\"for (let i = 0; i < 40; i++) window.open('about:blank#' + i, '_blank')\">x</button>";
+    let page = "<title>t</title><button onclick=\"for (let i = 0; i < 3; i++) window.open('about:blank#' + i, '_blank')\">x</button>";
     let stage = Stage::pages(&[("/", page)]).await;
     let mut open = live.open(&stage).await;
     let tab = open.tab().clone();
     tab.navigate(&stage.url("/"), soon()).await.unwrap();
-    // One click may open one popup; a page that may open more is simulated by clicks.
-    for _ in 0..15 {
+    // Chromium lets one click open one popup.
+    for _ in 0..14 {
         let button = element(&tab, "button").await;
         tab.click(&button, None, ClickHow::default(), soon()).await.unwrap();
     }

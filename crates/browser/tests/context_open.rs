@@ -18,17 +18,11 @@ const NOTES: &str =
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_document_is_loaded_with_status_title_and_world() {
     for kind in BOTH {
-        let begun = Instant::now();
         let live = Live::start(kind).await;
-        eprintln!("{kind:?} connected {:?}", begun.elapsed());
         let stage = Stage::pages(&[("/", NOTES)]).await;
         for _ in 0..3 {
-            let begun = Instant::now();
             let open = live.open(&stage).await;
-            eprintln!("{kind:?} context {:?}", begun.elapsed());
-            let begun = Instant::now();
             let document = open.tab().navigate(&stage.url("/"), soon()).await.unwrap();
-            eprintln!("{kind:?} navigate {:?}", begun.elapsed());
             assert_eq!(document.status, Some(200), "{document:?}");
             assert!(document.loaded && document.error.is_none());
             let page = open.tab().page_fact(soon()).await.unwrap();

@@ -9,7 +9,7 @@ use crate::boundary::{self, Violation, ViolationKind};
 use crate::canon::Digest;
 use crate::confinement::Level;
 use crate::contract::{Action, Contract};
-use crate::evaluate::{Decision, Facts, Setting, action, expectation};
+use crate::evaluate::{Decision, Facts, Setting, action, expectation, matching};
 use crate::observation::{Event, Happening, NotObserved, Observation, Record, Unseen};
 use crate::outcome::{Answer, Basis, Outcome, Pass};
 use crate::plan::{Plan, PlannedCriterion, Source};
@@ -168,7 +168,8 @@ pub fn outcome_of(
             Some(step) => match &step.action {
                 Action::Wait(e) | Action::Expect(e) => {
                     let strict = matches!(step.action, Action::Expect(_));
-                    expectation::decide(e, &facts, Setting { plan, viewport, events: &record.events, strict })
+                    let setting = Setting { plan, viewport, events: &record.events, strict };
+                    action::obstructed(&facts).unwrap_or_else(|| expectation::decide(e, &facts, setting))
                 }
                 _ => action::decide(step, &facts),
             },
@@ -198,12 +199,35 @@ pub fn outcome_of(
             Ok(pass) => Outcome::Pass(pass),
             Err(reason) => Outcome::Not { reason, cites: cites(), seen: Untrusted::default() },
         },
-        Decision::Not { reason, seen } => Outcome::Not { reason, cites: cites(), seen },
+        Decision::Not { reason, seen } => {
+            let seen = with_dialog(seen, viewport, record, observed);
+            Outcome::Not { reason, cites: cites(), seen }
+        }
         Decision::NeedsProof(_) => Outcome::Not {
             reason: Reason::new(ReasonClass::EvidenceMissing, ReasonDetail::VisibilityUndecided),
             cites: cites(),
             seen: Untrusted::new("no pixel proof was taken"),
         },
+    }
+}
+
+/// Names a dialog that stood in the way since the last action: dismissed dialogs often are why.
+fn with_dialog(seen: Untrusted, viewport: &str, record: &Record, observed: &[&Observation]) -> Untrusted {
+    let until = observed.last().map_or(0, |o| o.seq);
+    let before = record.events.iter().rev().filter(|e| e.seq < until && e.viewport.as_deref() == Some(viewport));
+    let dialog = before
+        .take_while(|e| !matches!(&e.what, Happening::Action(a) if observed.iter().all(|o| o.after_action > a.action)))
+        .find_map(|e| match &e.what {
+            Happening::Dialog(d) if d.kind != "beforeunload" => Some(d),
+            _ => None,
+        });
+    match dialog {
+        Some(d) => {
+            let how = if d.accepted { "accepted" } else { "dismissed" };
+            let message = matching::short(d.message.raw());
+            Untrusted::new(format!("{}; the {} {message:?} was {how} before", seen.raw(), d.kind))
+        }
+        None => seen,
     }
 }
 

@@ -12,7 +12,7 @@ use super::{ClickHow, Point};
 use crate::context::{ActError, Arg, ElementHandle, Tab};
 
 /// How long a box that was clicked may take to show it.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
 struct Box {

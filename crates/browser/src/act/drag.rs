@@ -13,6 +13,7 @@ use super::watch::Watched;
 use crate::cdp::protocol::input::{
     DispatchDragEvent, DragData, DragEventType, DragIntercepted, MouseButton, MouseEventType, SetInterceptDrags,
 };
+use crate::cdp::{Message, Subscription};
 use crate::context::{ActError, ElementHandle, Tab, pixels};
 
 /// Moves between the two ends: enough for what starts a drag only after some way.
@@ -46,7 +47,7 @@ impl Tab {
 
     async fn drag_with(
         &self,
-        events: &mut crate::cdp::Subscription,
+        events: &mut Subscription,
         (from, from_at): (&ElementHandle, Option<Point>),
         (to, to_at): (&ElementHandle, Option<Point>),
         deadline: Instant,
@@ -98,6 +99,7 @@ impl Tab {
         } else {
             None
         };
+        let native = data.is_some();
         let pending = match data {
             None => {
                 let release = Mouse {
@@ -112,19 +114,31 @@ impl Tab {
                 let session = self.session();
                 let (x, y) = (pixels(target.at.0), pixels(target.at.1));
                 let event = |kind| session.send(&DispatchDragEvent::new(kind, x, y, data.clone()));
-                use DragEventType::{DragEnter, DragOver, Drop};
                 // A page decides on the second `dragover` only, if it lays itself out anew on the first. The drop is the release.
-                vec![event(DragEnter), event(DragOver), event(DragOver), event(Drop)]
+                let kinds = [
+                    DragEventType::DragEnter,
+                    DragEventType::DragOver,
+                    DragEventType::DragOver,
+                    DragEventType::Drop,
+                ];
+                kinds.map(event).into()
             }
         };
-        self.sent(&target, pending, deadline).await
+        let mut dropped = self.sent(&target, pending, deadline).await?;
+        // A page that captures the pointer gets the release where it took hold, and one that refuses the drop gets none: only a drop that
+        // something else took went astray.
+        let astray = dropped.received.as_ref().is_some_and(|r| !r.own && r.other.as_ref().is_some_and(|o| !o.is_empty()));
+        if !(native && astray) {
+            dropped.received = pressed.received;
+        }
+        Ok(dropped)
     }
 }
 
-async fn intercepted(events: &mut crate::cdp::Subscription, deadline: Instant) -> Option<DragData> {
+async fn intercepted(events: &mut Subscription, deadline: Instant) -> Option<DragData> {
     let next = async {
         while let Some(event) = events.next().await {
-            if let Some(Ok(drag)) = event.message().and_then(|m| m.decode::<DragIntercepted>()) {
+            if let Some(Ok(drag)) = event.message().and_then(Message::decode::<DragIntercepted>) {
                 return Some(drag.data);
             }
         }

@@ -131,7 +131,7 @@ impl Tab {
         let modifiers = mask(held);
         let down = matches!(kind, KeyEventType::KeyDown | KeyEventType::RawKeyDown);
         // With control, alt or meta a key types nothing.
-        let text = (down && !key.text.is_empty() && modifiers & 7 == 0).then(|| key.text.clone());
+        let text = (down && !key.text.is_empty() && modifiers.trailing_zeros() >= 3).then(|| key.text.clone());
         let kind = if down && text.is_none() {
             KeyEventType::RawKeyDown
         } else {
@@ -144,7 +144,7 @@ impl Tab {
             unmodified_text: text.clone(),
             text,
             code: Some(key.code.clone()),
-            key: Some(key.key.clone()),
+            key: Some(key.name.clone()),
             windows_virtual_key_code: Some(key.number),
             location: (key.location > 0).then_some(key.location),
             commands: select_all.then(|| vec!["selectAll".to_owned()]),

@@ -8,7 +8,7 @@ use jurat_core::contract::Modifier;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     /// `KeyboardEvent.key`.
-    pub(super) key: Cow<'static, str>,
+    pub(super) name: Cow<'static, str>,
     /// `KeyboardEvent.code`; empty when the keyboard has no such key.
     pub(super) code: Cow<'static, str>,
     /// `KeyboardEvent.keyCode`.
@@ -109,7 +109,7 @@ pub(super) fn chord(name: &str) -> Option<Chord> {
     }
     let mut key = named(last)?;
     if modifiers.contains(&Modifier::Shift)
-        && let Some(shifted) = single(&key.key).and_then(shift)
+        && let Some(shifted) = single(&key.name).and_then(shift)
     {
         key = printing(shifted);
     }
@@ -159,7 +159,7 @@ fn named(name: &str) -> Option<Key> {
     if let Some((key, code, number, text, location)) = NAMED.iter().find(|row| row.0 == name).copied() {
         let (key, code, text) = (Cow::from(key), Cow::from(code), Cow::from(text));
         return Some(Key {
-            key,
+            name: key,
             code,
             number,
             text,
@@ -175,7 +175,7 @@ fn named(name: &str) -> Option<Key> {
     let key = Cow::from(name.to_owned());
     Some(Key {
         code: key.clone(),
-        key,
+        name: key,
         number: 111 + number,
         text: Cow::from(""),
         location: 0,
@@ -186,7 +186,7 @@ fn named(name: &str) -> Option<Key> {
 fn printing(c: char) -> Key {
     let text = Cow::from(c.to_string());
     let key = |code: String, number, shifted| Key {
-        key: text.clone(),
+        name: text.clone(),
         code: Cow::from(code),
         number,
         text: text.clone(),
@@ -216,7 +216,7 @@ mod tests {
         let key = chord.key;
         (
             chord.modifiers,
-            key.key.into_owned(),
+            key.name.into_owned(),
             key.code.into_owned(),
             key.number,
             key.text.into_owned(),

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::keyboard::obstacle;
 use super::{ClickHow, Point};
-use crate::cdp::Session;
 use crate::cdp::protocol::dom::SetFileInputFiles;
 use crate::cdp::protocol::page::{FileChooserOpened, SetInterceptFileChooserDialog};
 use crate::cdp::protocol::{BackendNodeId, ObjectId};
+use crate::cdp::{Message, Session};
 use crate::context::{ActError, Arg, ElementHandle, Tab};
 
 /// How long a chooser may take to open after the click was acknowledged.
@@ -103,8 +103,8 @@ impl Tab {
         deadline: Instant,
     ) -> Result<(), ActError> {
         let set = SetFileInputFiles {
-            object_id,
             backend_node_id,
+            object_id,
             ..SetFileInputFiles::new(files)
         };
         self.call(session, &set, deadline).await?;
@@ -128,7 +128,7 @@ impl Tab {
                 let soon = deadline.min(Instant::now() + PATIENCE);
                 let opened = async {
                     while let Some(event) = events.next().await {
-                        if let Some(Ok(opened)) = event.message().and_then(|m| m.decode::<FileChooserOpened>()) {
+                        if let Some(Ok(opened)) = event.message().and_then(Message::decode::<FileChooserOpened>) {
                             return Some(opened);
                         }
                     }

@@ -61,6 +61,10 @@ impl From<Told> for Received {
     }
 }
 
+const ARM: &str = "(t, k, e) => juratAct.arm(t, k, e)";
+const DISARM: &str = "(t) => juratAct.disarm(t)";
+const HIT: &str = "(x, y, e) => juratAct.hit(x, y, e)";
+
 impl Tab {
     /// The frame that an element is in.
     pub(super) fn frame_of(&self, element: &ElementHandle) -> Result<FrameRef, ActError> {
@@ -81,22 +85,16 @@ impl Tab {
         const WHAT: &str = "aim at an element";
         let token = TOKENS.fetch_add(1, Ordering::Relaxed);
         let frame = self.frame_of(element)?;
-        let at = match at {
-            Some(at) => at,
-            None => {
-                let shown: Option<Point> = self
-                    .call_world(
-                        &frame,
-                        "(e) => juratAct.reveal(e)",
-                        vec![Arg::from(&element.object_id)],
-                        deadline,
-                    )
-                    .await?;
-                let shown = shown.ok_or(ActError::Gone { what: WHAT })?;
-                self.placement(&element.frame_id, deadline).await?.to_tab(shown)
-            }
+        let at = if let Some(at) = at {
+            at
+        } else {
+            let args = vec![Arg::from(&element.object_id)];
+            let shown: Option<Point> = self
+                .call_world(&frame, "(e) => juratAct.reveal(e)", args, deadline)
+                .await?;
+            let shown = shown.ok_or(ActError::Gone { what: WHAT })?;
+            self.placement(&element.frame_id, deadline).await?.to_tab(shown)
         };
-        const ARM: &str = "(t, k, e) => juratAct.arm(t, k, e)";
         let args = vec![
             json!(token).into(),
             json!(kind.name()).into(),
@@ -190,9 +188,7 @@ impl Tab {
             }
             return Some(told.into());
         }
-        let soon = Instant::now() + Duration::from_secs(2);
-        let soon = deadline.min(soon);
-        const DISARM: &str = "(t) => juratAct.disarm(t)";
+        let soon = deadline.min(Instant::now() + Duration::from_secs(2));
         for frame in std::iter::once(&aim.frame).chain(&aim.around) {
             match self
                 .call_world::<Option<Told>>(frame, DISARM, vec![json!(aim.token).into()], soon)
@@ -206,7 +202,6 @@ impl Tab {
         }
         let placement = self.placement(&aim.element.frame_id, soon).await.ok()?;
         let (x, y) = placement.to_frame(aim.at);
-        const HIT: &str = "(x, y, e) => juratAct.hit(x, y, e)";
         let args = vec![json!(x).into(), json!(y).into(), Arg::from(&aim.element.object_id)];
         let told = self.call_world::<Told>(&aim.frame, HIT, args, soon).await.ok()?;
         // A pointer that is there already moves nowhere; a press that nobody saw was not received.
@@ -222,7 +217,7 @@ impl Tab {
             let deadline = Instant::now() + Duration::from_secs(2);
             let args = vec![json!(token).into()];
             drop(
-                tab.call_world::<serde_json::Value>(&frame, "(t) => juratAct.disarm(t)", args, deadline)
+                tab.call_world::<serde_json::Value>(&frame, DISARM, args, deadline)
                     .await,
             );
         });

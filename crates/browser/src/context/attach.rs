@@ -180,7 +180,7 @@ impl Burst {
         for pending in self.wished {
             match pending.wait(deadline).await {
                 Err(CallError::Refused { method, source }) => {
-                    tracing::debug!(method, %source, "not possible on this target")
+                    tracing::debug!(method, %source, "not possible on this target");
                 }
                 other => drop(other?),
             }

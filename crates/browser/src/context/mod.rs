@@ -28,6 +28,8 @@ mod pump;
 mod settle;
 mod state;
 mod tab;
+mod targets;
+mod tree;
 mod world;
 
 pub use browser::{Browser, ConnectError};

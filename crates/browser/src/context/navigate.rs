@@ -115,7 +115,7 @@ impl Tab {
         let before = self.before();
         let session = self.session();
         let history = self.call(&session, &page::GetNavigationHistory {}, deadline).await?;
-        let index = usize::try_from(history.current_index).unwrap_or(0);
+        let index = history.current_index;
         let Some(entry) = index.checked_sub(1).and_then(|index| history.entries.get(index)) else {
             return Ok(Navigated::NoHistory);
         };

@@ -36,10 +36,9 @@ impl Class {
     /// Kept in one step, and in the whole context.
     fn bounds(self) -> (u32, u32) {
         match self {
-            Self::Console | Self::Log => (200, 2_000),
+            Self::Console | Self::Log | Self::Navigations => (200, 2_000),
             Self::Errors => (200, 4_000),
             Self::Dialogs | Self::Downloads | Self::Faults => (100, 1_000),
-            Self::Navigations => (200, 2_000),
             Self::Away => (1_000, 2_000),
             Self::Targets => (500, 4_000),
             Self::Requests => (20_000, 20_000),
@@ -126,11 +125,9 @@ impl Outlet {
     /// Hands on an entry that was admitted.
     pub(super) fn send(&mut self, at: Instant, what: Happening) {
         self.tell_lost(at);
-        match self.events.try_send(Seen { at, what }) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => self.lost += 1,
-            // Nobody records any more: the run is over.
-            Err(TrySendError::Closed(_)) => {}
+        // When the channel is closed nobody records any more: the run is over.
+        if let Err(TrySendError::Full(_)) = self.events.try_send(Seen { at, what }) {
+            self.lost += 1;
         }
     }
 

@@ -244,7 +244,7 @@ impl Tab {
         what: &'static str,
         result: impl Future<Output = Result<T, ActError>>,
     ) -> Result<T, ActError> {
-        let far = Instant::now() + std::time::Duration::from_secs(24 * 3600);
+        let far = Instant::now() + std::time::Duration::from_hours(24);
         let broken = self.shared.until(far, |state| match state.status(&self.target) {
             TabStatus::Open => None,
             status => Some(status),

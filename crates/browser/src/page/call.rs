@@ -3,6 +3,8 @@
 //! `Runtime.callFunctionOn` with a deep serialization gives the backend id of every node in the returned value, so that a look
 //! needs no second round trip to learn them.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -45,8 +47,11 @@ struct DeepObject {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Typed<T> {
     value: Option<T>,
+    /// A node that stands in the answer twice has its value only once; this says which it is.
+    weak_local_object_reference: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,13 +118,19 @@ impl DeepAnswer {
             .ok_or_else(lost)?;
         let json = first.value.ok_or_else(lost)?;
         let mut nodes = Vec::new();
+        let mut known: HashMap<u64, BackendNodeId> = HashMap::new();
         for part in parts {
             let list: Typed<Vec<Typed<DeepNode>>> = serde_json::from_value(part).map_err(|_| lost())?;
-            let ids = list
-                .value
-                .unwrap_or_default()
-                .into_iter()
-                .map(|n| n.value.map(|n| n.backend_node_id));
+            let ids = list.value.unwrap_or_default().into_iter().map(|node| {
+                let reference = node.weak_local_object_reference;
+                match (node.value, reference) {
+                    (Some(node), reference) => {
+                        known.extend(reference.map(|reference| (reference, node.backend_node_id)));
+                        Some(node.backend_node_id)
+                    }
+                    (None, reference) => known.get(&reference?).copied(),
+                }
+            });
             nodes.push(ids.collect::<Option<Vec<_>>>().ok_or_else(lost)?);
         }
         Ok(Deep { json, nodes })

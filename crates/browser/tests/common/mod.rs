@@ -202,7 +202,7 @@ impl Open {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), wait)
+        tokio::time::timeout(Duration::from_secs(30), wait)
             .await
             .expect("it happens")
     }

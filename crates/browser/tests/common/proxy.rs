@@ -80,15 +80,10 @@ async fn serve(mut client: TcpStream, lines: Arc<Mutex<Vec<String>>>, refused: A
     let closed = authority.rsplit(':').next().and_then(|port| port.parse().ok());
     let closed = closed.is_some_and(|port| refused.lock().unwrap().contains(&port));
     let server = if closed { None } else { dial(authority).await };
-    let mut server = match server {
-        Some(server) => server,
-        None => {
-            client
-                .write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                .await
-                .ok()?;
-            return None;
-        }
+    let Some(mut server) = server else {
+        let nothing = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        client.write_all(nothing).await.ok()?;
+        return None;
     };
     let kept: Vec<&str> = rest
         .split("\r\n")

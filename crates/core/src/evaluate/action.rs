@@ -52,6 +52,12 @@ pub fn opened(facts: &Facts<'_>) -> Decision {
     }
 }
 
+/// Why a `wait` or `expect` could not even be looked at: its tab never came.
+pub fn obstructed(facts: &Facts<'_>) -> Option<Decision> {
+    let obstacle = facts.action?.1.obstacle?;
+    Some(not_possible(detail_of(obstacle), ""))
+}
+
 fn not_possible(detail: ReasonDetail, seen: &str) -> Decision {
     let seen = if seen.is_empty() { detail.sentence() } else { seen };
     Decision::Not { reason: Reason::new(ReasonClass::ActionNotPossible, detail), seen: Untrusted::new(seen) }
@@ -145,11 +151,14 @@ fn value_taken(action: &Action, fact: &ActionFact) -> Option<Decision> {
 
 /// Whether the dialog that a step names opened.
 fn dialog(wanted: &DialogAnswer, fact: &ActionFact) -> Option<Decision> {
+    // One that says something else is answered as if nothing had been said of it.
     let Some(opened) = fact.dialogs.iter().find(|d| d.expected) else {
-        return Some(not_met(ReasonDetail::NoDialog, String::new()));
+        return Some(match fact.dialogs.iter().find(|d| d.kind != "beforeunload") {
+            Some(other) => not_met(ReasonDetail::DialogDiffers, format!("{:?}", short(other.message.raw()))),
+            None => not_met(ReasonDetail::NoDialog, String::new()),
+        });
     };
-    let message = wanted.message.as_ref().filter(|m| m.as_str() != opened.message.raw());
-    if message.is_some() {
+    if wanted.message.as_ref().is_some_and(|m| m.as_str() != opened.message.raw()) {
         return Some(not_met(ReasonDetail::DialogDiffers, format!("{:?}", short(opened.message.raw()))));
     }
     let accepts = !matches!(wanted.accept, Accept::Button(false));

@@ -61,7 +61,7 @@ pub fn ready<'a>(locator: &Locator, probe: &'a Probe, needs: Needs) -> Result<&'
     if needs.editable && !element.editable {
         return Err(ReasonDetail::NotEditable);
     }
-    if needs.stable && layout.stable == Some(false) {
+    if needs.stable && layout.stable != Some(true) {
         return Err(ReasonDetail::NotStable);
     }
     if needs.hit && layout.hit.as_ref().is_none_or(|hit| hit.is != TopIs::Own) {

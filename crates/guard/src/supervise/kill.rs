@@ -54,6 +54,17 @@ impl Tree {
         members
     }
 
+    /// Members that left the first process's tree and came to us: what it started and let go of.
+    pub(super) fn strays(&self, view: impl FnOnce() -> View) -> Vec<Process> {
+        let registry = self.registry.lock();
+        let view = view();
+        let mut orphans = view.children(getpid().as_raw_pid());
+        orphans.retain(|o| !o.zombie && !registry.contains(&o.pid) && self.owns(*o, registry.len()));
+        let mut members = view.descendants(&orphans);
+        members.retain(|member| !member.zombie);
+        members
+    }
+
     /// Whether a child of ours that we did not start is an orphan of this tree.
     fn owns(&self, orphan: Process, running: usize) -> bool {
         match tree::marked(orphan.pid, &self.mark) {

@@ -285,6 +285,11 @@ impl Supervised {
         self.tree.alive(tree::View::whole).len()
     }
 
+    /// Processes that were started in the tree and let go of, and still live, while the first process runs on.
+    pub fn strays(&self) -> usize {
+        self.tree.strays(super::tree::View::quick).len()
+    }
+
     /// Waits until the first process has ended. It stays a zombie, and its pid its own, until [`Supervised::end`].
     ///
     /// # Errors

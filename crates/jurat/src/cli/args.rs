@@ -86,9 +86,12 @@ pub struct Verify {
     /// Run each contract this many times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub repeat: u16,
-    /// What a pass may rest on; only `proven` exists until judges do.
+    /// Count a pass only when it is proven by typed facts; in this version every pass is.
     #[arg(long, value_name = "BASIS", value_parser = ["proven"])]
     pub require: Option<String>,
+    /// Count a judged pass without typed support; this version has no judge, so nothing changes.
+    #[arg(long, value_name = "BASIS", value_parser = ["judged"], conflicts_with = "require")]
+    pub accept: Option<String>,
     /// Allow a target that is not on loopback.
     #[arg(long)]
     pub allow_remote_target: bool,

@@ -41,11 +41,19 @@ struct Finding {
 
 impl Finding {
     fn new(name: &'static str, state: State, found: impl Into<String>) -> Self {
-        Self { name, state, found: found.into(), todo: None }
+        Self {
+            name,
+            state,
+            found: found.into(),
+            todo: None,
+        }
     }
 
     fn todo(self, todo: impl Into<String>) -> Self {
-        Self { todo: Some(todo.into()), ..self }
+        Self {
+            todo: Some(todo.into()),
+            ..self
+        }
     }
 }
 
@@ -57,7 +65,11 @@ pub(super) fn run(args: &Doctor, printer: Printer) -> Exit {
             return Exit::Environment;
         }
     };
-    let mut findings = vec![Finding::new("jurat", State::Info, concat!("version ", env!("CARGO_PKG_VERSION")))];
+    let mut findings = vec![Finding::new(
+        "jurat",
+        State::Info,
+        concat!("version ", env!("CARGO_PKG_VERSION")),
+    )];
     findings.extend(browser::candidates(&settings));
     findings.push(browser::start(&settings));
     findings.push(confinement::sandbox(&settings));
@@ -85,7 +97,12 @@ fn show(findings: &[Finding], ready: bool, printer: Printer) {
             State::Bad => ("✗", Look::Bad),
             State::Info => ("·", Look::Dim),
         };
-        printer.data(&format!("{} {:width$}  {}", printer.paint_data(look, mark), finding.name, escape(&finding.found, 400)));
+        printer.data(&format!(
+            "{} {:width$}  {}",
+            printer.paint_data(look, mark),
+            finding.name,
+            escape(&finding.found, 400)
+        ));
         if let Some(todo) = &finding.todo {
             let arrow = printer.paint_data(Look::Strong, "→");
             printer.data(&format!("  {:width$}  {arrow} {}", "", escape(todo, 400)));

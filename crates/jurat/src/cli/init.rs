@@ -30,10 +30,12 @@ use draft::Draft;
 /// How often the draft is run at most; each run takes something out.
 const MOST_RUNS: usize = 16;
 /// How long one criterion of the draft may take when it is tried.
-const STEP: Millis = Millis(4_000);
+const STEP: Millis = Millis(3_000);
 
-pub(super) fn run(args: Init, printer: Printer) -> Exit {
-    let options = ParseOptions { allow_remote_target: args.allow_remote_target };
+pub(super) fn run(args: &Init, printer: Printer) -> Exit {
+    let options = ParseOptions {
+        allow_remote_target: args.allow_remote_target,
+    };
     let url = match target_url(&args.url, &options) {
         Ok(url) => url,
         Err(error) => {
@@ -42,7 +44,10 @@ pub(super) fn run(args: Init, printer: Printer) -> Exit {
         }
     };
     if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
-        printer.error(&format!("{} is there already", path.display()), Some("name another file, or take it away first"));
+        printer.error(
+            &format!("{} is there already", path.display()),
+            Some("name another file, or take it away first"),
+        );
         return Exit::Refused;
     }
     let written = settings::of(&args.running)
@@ -50,7 +55,7 @@ pub(super) fn run(args: Init, printer: Printer) -> Exit {
             printer.error(&error, None);
             Exit::Environment
         })
-        .and_then(|settings| draft_of(&url, settings, &args, printer))
+        .and_then(|settings| draft_of(&url, settings, args, printer))
         .and_then(|text| write(args.output.as_deref(), &text, printer));
     match written {
         Ok(()) => Exit::Pass,
@@ -62,7 +67,10 @@ pub(super) fn run(args: Init, printer: Printer) -> Exit {
 fn draft_of(url: &url::Url, mut settings: Settings, args: &Init, printer: Printer) -> Result<String, Exit> {
     let base = std::env::temp_dir();
     let scratch = Scratch::create(&base, None).map_err(|error| {
-        printer.error(&format!("no directory can be made in {}: {error}", base.display()), None);
+        printer.error(
+            &format!("no directory can be made in {}: {error}", base.display()),
+            None,
+        );
         Exit::Environment
     })?;
     settings.evidence_root = scratch.path().join("evidence");
@@ -95,7 +103,10 @@ fn refused(error: &trial::TrialError, printer: Printer) -> Exit {
             }
         }
         trial::TrialError::Page(message) => {
-            printer.error(&escape(message, 400), Some("start the app first, and check the address"));
+            printer.error(
+                &escape(message, 400),
+                Some("start the app first, and check the address"),
+            );
             Exit::Inconclusive
         }
     }
@@ -105,9 +116,16 @@ fn refused(error: &trial::TrialError, printer: Printer) -> Exit {
 fn prove(draft: &mut Draft, settings: &Settings, printer: Printer) -> Result<Level, Exit> {
     for _ in 0..MOST_RUNS {
         let contract = parse_draft(draft, settings, printer)?;
-        let job = Job { contract, name: "draft".into(), folder: PathBuf::new(), url: None };
+        let job = Job {
+            contract,
+            name: "draft".into(),
+            folder: PathBuf::new(),
+            url: None,
+        };
         let reports = verify(vec![job], settings, printer, Talk::Quiet)?;
-        let Some(verdict) = reports.first().map(|r| &r.verdict) else { return Err(Exit::Bug) };
+        let Some(verdict) = reports.first().map(|r| &r.verdict) else {
+            return Err(Exit::Bug);
+        };
         if verdict.reasons.iter().any(|r| r == ReasonClass::Cancelled.as_str()) {
             return Err(Exit::Inconclusive);
         }
@@ -121,21 +139,42 @@ fn prove(draft: &mut Draft, settings: &Settings, printer: Printer) -> Result<Lev
             return Ok(verdict.confinement.level.unwrap_or(Level::GuardOnly));
         };
         let why = first.reasons.join(", ");
-        if !draft.weaken(not_held.iter().map(|c| (c.id.as_str(), has(c, ReasonDetail::Ambiguous)))) {
-            printer.error(&format!("{} does not hold: {why}; seen: {}", first.id, first.seen.escaped(200)), None);
+        if !draft.weaken(
+            not_held
+                .iter()
+                .map(|c| (c.id.as_str(), has(c, ReasonDetail::Ambiguous))),
+        ) {
+            printer.error(
+                &format!("{} does not hold: {why}; seen: {}", first.id, first.seen.escaped(200)),
+                None,
+            );
             return Err(Exit::Inconclusive);
         }
-        printer.say(&printer.paint(Look::Dim, &format!("left out what did not hold again: {} ({why})", escape(&first.expected, 100))));
+        printer.say(&printer.paint(
+            Look::Dim,
+            &format!(
+                "did not hold a second time, and is left out or weakened: {} ({why})",
+                escape(&first.expected, 100)
+            ),
+        ));
     }
-    printer.error("the page does something else each time; no contract holds on it twice", None);
+    printer.error(
+        "the page does something else each time; no contract holds on it twice",
+        None,
+    );
     Err(Exit::Inconclusive)
 }
 
 fn parse_draft(draft: &Draft, settings: &Settings, printer: Printer) -> Result<Contract, Exit> {
     let text = draft.text("");
-    let options = ParseOptions { allow_remote_target: settings.allow_remote_target };
+    let options = ParseOptions {
+        allow_remote_target: settings.allow_remote_target,
+    };
     let mut contract = parse(&text, Format::Yaml, &options).map_err(|errors| {
-        printer.error(&format!("the draft is no contract:\n{}", errors.render("draft.yaml", &text)), None);
+        printer.error(
+            &format!("the draft is no contract:\n{}", errors.render("draft.yaml", &text)),
+            None,
+        );
         Exit::Bug
     })?;
     contract.budget.step = STEP;
@@ -150,7 +189,10 @@ fn held(criterion: &CriterionResult) -> bool {
         ReasonClass::LeftoverProcesses,
         ReasonClass::BoundaryViolation,
     ];
-    let barred = criterion.reasons.first().is_some_and(|r| BARS.iter().any(|bar| bar.as_str() == r));
+    let barred = criterion
+        .reasons
+        .first()
+        .is_some_and(|r| BARS.iter().any(|bar| bar.as_str() == r));
     criterion.outcome == Answer::Pass || (barred && !has(criterion, ReasonDetail::OriginViolation))
 }
 
@@ -159,7 +201,11 @@ fn has(criterion: &CriterionResult, detail: ReasonDetail) -> bool {
 }
 
 fn say_result(draft: &Draft, verdict: &Verdict, printer: Printer) {
-    printer.say(&format!("{} {} criteria, all of which hold", printer.paint(Look::Good, "✓"), verdict.criteria.len()));
+    printer.say(&format!(
+        "{} {} criteria, all of which hold",
+        printer.paint(Look::Good, "✓"),
+        verdict.criteria.len()
+    ));
     for origin in draft.refused() {
         printer.say(&format!(
             "  {} the page asks {} for something: it stands under target.refuse; move it to target.allow if the page needs it",
@@ -177,8 +223,13 @@ fn say_result(draft: &Draft, verdict: &Verdict, printer: Printer) {
 }
 
 fn header(url: &url::Url, output: Option<&Path>, accept: Option<Level>) -> String {
-    let file = output.map_or_else(|| "contract.yaml".to_owned(), |path| escape(&path.display().to_string(), 200));
-    let accept = accept.map(|level| format!(" --accept-confinement {level}")).unwrap_or_default();
+    let file = output.map_or_else(
+        || "contract.yaml".to_owned(),
+        |path| escape(&path.display().to_string(), 200),
+    );
+    let accept = accept
+        .map(|level| format!(" --accept-confinement {level}"))
+        .unwrap_or_default();
     format!(
         "# A first contract for {url}, written by `jurat init` from what the page did.\n\
          # All of it held. Make it yours: say what must hold, not only what happened to.\n\

@@ -55,7 +55,7 @@ fn run(command: Command, printer: Printer) -> Exit {
         Command::Demo(args) => demo::run(args, printer),
         Command::Recheck(args) => recheck::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
-        Command::Init(args) => init::run(args, printer),
+        Command::Init(args) => init::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Schema(args) => schema::run(&args, printer),
     }

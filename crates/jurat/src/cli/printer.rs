@@ -75,7 +75,7 @@ impl Printer {
     }
 
     /// As [`Printer::paint`], for data that people read.
-    pub fn paint_data(&self, look: Look, text: &str) -> String {
+    pub(super) fn paint_data(&self, look: Look, text: &str) -> String {
         painted(self.colour_data, look, text)
     }
 }

@@ -8,6 +8,7 @@ use jurat_browser::page::{self, Look, ReadError, Watch};
 use jurat_core::contract::{Action, Locator, Step};
 use jurat_core::evaluate::{Needs, ready};
 use jurat_core::observation::{ActionFact, DocumentFact, Fact, GuardReason, Happening, Obstacle, Probe};
+use jurat_core::untrusted::Untrusted;
 
 use super::scene::Scene;
 
@@ -36,7 +37,7 @@ impl Scene<'_> {
     /// Does one action step.
     pub(super) async fn act(&mut self, index: usize, step: &Step, deadline: Instant) -> Result<(), ReadError> {
         self.context.begin_step(step.dialog.clone());
-        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab() };
+        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab(true) };
         match &step.action {
             Action::Navigate(path) => {
                 let url = self.resolve(path);
@@ -92,7 +93,7 @@ impl Scene<'_> {
                 Err(error) => return Err(error),
             };
             // The pointer was stopped before anything happened: the page moved under it. Look again.
-            let missed = fact.received.as_ref().is_some_and(|r| !r.own);
+            let missed = !matches!(action, Action::Drag(_)) && fact.received.as_ref().is_some_and(|r| !r.own);
             let again = (!fact.dispatched && fact.obstacle.is_none()) || missed;
             if !again || Instant::now() >= deadline {
                 if !begun {
@@ -224,30 +225,42 @@ impl Scene<'_> {
 
     /// Records what document a navigation brought.
     fn navigated(&mut self, mut document: DocumentFact) {
-        document.unreachable |= self.guard_found_nobody(&document);
+        match self.guards_word(&document) {
+            Some(GuardReason::UpstreamUnreachable) => document.unreachable = true,
+            // What the browser shows then is the guard's own page, not the app's.
+            Some(GuardReason::UpstreamMalformed | GuardReason::UpstreamAborted) => {
+                document.status = None;
+                document.error = Some(Untrusted::new("net::ERR_EMPTY_RESPONSE"));
+            }
+            _ => {}
+        }
         let fact = ActionFact { dispatched: true, acknowledged: true, document: Some(document), ..ActionFact::default() };
         self.acted(None, fact);
     }
 
-    /// Whether the guard could not reach the origin for this document.
-    fn guard_found_nobody(&mut self, document: &DocumentFact) -> bool {
+    /// What the guard says against the last request for this document.
+    fn guards_word(&mut self, document: &DocumentFact) -> Option<GuardReason> {
         let since = self.recorder.mark(false).since;
         let record = self.recorder.record();
-        record.events.iter().filter(|e| e.seq >= since).any(|e| match &e.what {
-            Happening::Guard(g) => {
-                g.reason == Some(GuardReason::UpstreamUnreachable)
-                    && (g.url == document.url.raw() || g.url == document.requested.raw() || g.tunnelled)
+        let guarded = record.events.iter().rev().filter(|e| e.seq >= since).find_map(|e| match &e.what {
+            Happening::Guard(g) if g.ended => {
+                let named = g.url == document.url.raw() || g.url == document.requested.raw() || g.tunnelled;
+                named.then_some(g.reason)
             }
-            _ => false,
-        })
+            _ => None,
+        });
+        guarded.flatten()
     }
 
     fn obstructed(&mut self, obstacle: Obstacle) {
         self.acted(None, ActionFact { obstacle: Some(obstacle), ..ActionFact::default() });
     }
 
-    pub(super) fn no_tab(&mut self) -> Result<(), ReadError> {
-        self.recorder.action(&self.criterion);
+    /// Records that the tab for a step never came.
+    pub(super) fn no_tab(&mut self, acts: bool) -> Result<(), ReadError> {
+        if acts {
+            self.recorder.action(&self.criterion);
+        }
         self.obstructed(Obstacle::NoPopup);
         Ok(())
     }

@@ -12,7 +12,7 @@ use jurat_core::aria::Node;
 use jurat_core::confinement::ConfinementRecord;
 use jurat_core::contract::{Action, Budget, Capture, Contract, ContractVersion, Emulate, Locator, Target, Viewport};
 use jurat_core::evaluate::{Needs, Sight, matching, ready, sight};
-use jurat_core::observation::{BrowserFact, DocumentFact, Element, Happening, PageFact};
+use jurat_core::observation::{BrowserFact, DocumentFact, Element, GuardReason, Happening, PageFact};
 use jurat_core::plan::{Plan, PlanOptions};
 
 use super::error::EngineError;
@@ -28,6 +28,8 @@ const STEP: Duration = Duration::from_secs(5);
 const NAVIGATION: Duration = Duration::from_secs(15);
 /// How long a context may take to close.
 const CLOSE: Duration = Duration::from_secs(2);
+/// How long the end of a request is waited for: a body that nobody reads ends late.
+const ANSWERS: Duration = Duration::from_secs(1);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(30);
 
@@ -50,7 +52,11 @@ pub async fn try_browser(settings: &Settings) -> Result<Tried, EngineError> {
     let plan = plan_for("http://127.0.0.1:9/", settings)?;
     let begun = Instant::now();
     let (launched, browser, _plugs) = Launched::new(&[&plan], settings).await?;
-    let tried = Tried { browser: launched.browser_fact(), confinement: launched.confinement(), took: begun.elapsed() };
+    let tried = Tried {
+        browser: launched.browser_fact(),
+        confinement: launched.confinement(),
+        took: begun.elapsed(),
+    };
     drop(browser);
     launched.close().await;
     Ok(tried)
@@ -112,14 +118,24 @@ impl Explorer {
             Ok(context) => context,
             Err(error) => {
                 launched.close().await;
-                return Err(EngineError::environment(format!("no context could be opened: {error}"), None));
+                return Err(EngineError::environment(
+                    format!("no context could be opened: {error}"),
+                    None,
+                ));
             }
         };
         let mut recorder = Recorder::new(Instant::now());
         if let Some(events) = plugs.take(0) {
             recorder.enter(&viewport.name, events);
         }
-        Ok(Self { launched, context, recorder, url: plan.url.clone(), since: 0, _browser: browser })
+        Ok(Self {
+            launched,
+            context,
+            recorder,
+            url: plan.url.clone(),
+            since: 0,
+            _browser: browser,
+        })
     }
 
     /// Loads the page.
@@ -128,7 +144,13 @@ impl Explorer {
     /// When it does not answer at all.
     pub async fn open(&mut self) -> Result<DocumentFact, ReadError> {
         self.begin();
-        Ok(self.tab().navigate(&self.url, Instant::now() + NAVIGATION).await?)
+        let mut document = self.tab().navigate(&self.url, Instant::now() + NAVIGATION).await?;
+        let since = self.since;
+        document.unreachable |= self.recorder.record().events.iter().skip(since).any(|e| match &e.what {
+            Happening::Guard(g) => g.reason == Some(GuardReason::UpstreamUnreachable),
+            _ => false,
+        });
+        Ok(document)
     }
 
     /// Loads the page again.
@@ -154,14 +176,22 @@ impl Explorer {
 
     /// The one element that a locator matches, with these attributes; nothing when there is none or more than one.
     pub async fn element(&self, locator: &Locator, attributes: &[&str]) -> Option<Element> {
-        let look = Look { attributes: attributes.iter().map(|&a| a.to_owned()).collect(), layout: true, ..Look::default() };
-        let seen = page::look(&self.tab(), locator, &look, Instant::now() + STEP).await.ok()?;
+        let look = Look {
+            attributes: attributes.iter().map(|&a| a.to_owned()).collect(),
+            layout: true,
+            ..Look::default()
+        };
+        let seen = page::look(&self.tab(), locator, &look, Instant::now() + STEP)
+            .await
+            .ok()?;
         matching::one(locator, &seen.probe).ok().cloned()
     }
 
     /// How many elements a locator matches.
     pub async fn count(&self, locator: &Locator) -> Option<u32> {
-        let seen = page::look(&self.tab(), locator, &Look::default(), Instant::now() + STEP).await.ok()?;
+        let seen = page::look(&self.tab(), locator, &Look::default(), Instant::now() + STEP)
+            .await
+            .ok()?;
         Some(seen.probe.matches)
     }
 
@@ -177,7 +207,9 @@ impl Explorer {
     /// When the page cannot be read.
     pub async fn act(&mut self, action: &Action) -> Result<bool, ReadError> {
         let deadline = Instant::now() + STEP;
-        let (Some(locator), Some(needs)) = (action.locator(), Needs::of(action)) else { return Ok(false) };
+        let (Some(locator), Some(needs)) = (action.locator(), Needs::of(action)) else {
+            return Ok(false);
+        };
         self.begin();
         let tab = self.tab();
         loop {
@@ -190,8 +222,19 @@ impl Explorer {
         }
     }
 
-    /// The requests since the last action.
-    pub fn requests(&mut self) -> Vec<Made> {
+    /// The requests since the last action, waited for a moment until they are answered.
+    pub async fn requests(&mut self) -> Vec<Made> {
+        let until = Instant::now() + ANSWERS;
+        loop {
+            let made = self.requests_now();
+            if made.iter().all(|made| made.status.is_some()) || Instant::now() >= until {
+                return made;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn requests_now(&mut self) -> Vec<Made> {
         let since = self.since;
         let events = &self.recorder.record().events;
         let recent = || events.iter().skip(since).map(|e| &e.what);
@@ -231,28 +274,59 @@ impl Explorer {
     }
 }
 
-async fn act_once(tab: &Tab, action: &Action, locator: &Locator, needs: Needs, deadline: Instant) -> Result<bool, ReadError> {
+async fn act_once(
+    tab: &Tab,
+    action: &Action,
+    locator: &Locator,
+    needs: Needs,
+    deadline: Instant,
+) -> Result<bool, ReadError> {
     let pointer = needs.hit || needs.stable;
-    let look = Look { layout: true, scroll: pointer, stable: needs.stable, ..Look::default() };
+    let look = Look {
+        layout: true,
+        scroll: pointer,
+        stable: needs.stable,
+        ..Look::default()
+    };
     let seen = page::look(tab, locator, &look, deadline).await?;
-    let Ok(element) = ready(locator, &seen.probe, needs) else { return Ok(false) };
+    let Ok(element) = ready(locator, &seen.probe, needs) else {
+        return Ok(false);
+    };
     let at = element.layout.hit.as_ref().map(|hit| (hit.x, hit.y));
-    let Some(index) = seen.probe.elements.iter().position(|e| std::ptr::eq(e, element)) else { return Ok(false) };
+    let Some(index) = seen.probe.elements.iter().position(|e| std::ptr::eq(e, element)) else {
+        return Ok(false);
+    };
     let handle: ElementHandle = seen.handle(tab, index, deadline).await?;
     let fact = match action {
         Action::Fill(v) => tab.fill(&handle, &v.value, deadline).await?,
         Action::Click(c) => {
-            let how = ClickHow { count: c.count, button: c.button, modifiers: &c.modifiers };
+            let how = ClickHow {
+                count: c.count,
+                button: c.button,
+                modifiers: &c.modifiers,
+            };
             tab.click(&handle, at, how, deadline).await?
         }
-        _ => return Err(ActError::Refused { what: "explore", message: "only fill and click".into() }.into()),
+        _ => {
+            return Err(ActError::Refused {
+                what: "explore",
+                message: "only fill and click".into(),
+            }
+            .into());
+        }
     };
     Ok(fact.dispatched && fact.obstacle.is_none() && fact.received.is_none_or(|r| r.own))
 }
 
 /// A plan of one desktop viewport, which is all that a launch needs to know.
 fn plan_for(url: &str, settings: &Settings) -> Result<Plan, EngineError> {
-    let target = Target { url: url.into(), allow: Vec::new(), refuse: Vec::new(), start: None, http: Vec::new() };
+    let target = Target {
+        url: url.into(),
+        allow: Vec::new(),
+        refuse: Vec::new(),
+        start: None,
+        http: Vec::new(),
+    };
     let contract = Contract {
         jurat: ContractVersion::V1,
         name: "explore".into(),
@@ -266,6 +340,9 @@ fn plan_for(url: &str, settings: &Settings) -> Result<Plan, EngineError> {
         budget: Budget::default(),
         capture: Capture::default(),
     };
-    let options = PlanOptions { url: None, accept_confinement: settings.accept_confinement };
+    let options = PlanOptions {
+        url: None,
+        accept_confinement: settings.accept_confinement,
+    };
     Plan::new(&contract, &options).map_err(|e| EngineError::refused(e.to_string()))
 }

@@ -29,6 +29,9 @@ use super::settings::Settings;
 /// How long the browser may take to answer first.
 const START: Duration = Duration::from_secs(30);
 
+/// How long an https origin on loopback may take to show its certificate.
+const PIN: Duration = Duration::from_secs(2);
+
 /// The browser and everything around it.
 #[derive(Debug)]
 pub(super) struct Launched {
@@ -77,7 +80,8 @@ impl Launched {
             shm_bytes: shm_bytes(),
             window: window(plans),
         };
-        let args = launch.arguments();
+        let mut args = launch.arguments();
+        args.extend(pinned_certificates(&guard).await);
         let argv = std::iter::once(found.path.display().to_string())
             .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
             .collect::<Vec<_>>();
@@ -183,7 +187,9 @@ impl Launched {
 
     /// Processes that came out of the browser's tree while it still runs.
     pub(super) fn strays(&self) -> u32 {
-        0
+        let supervised = self.supervised.lock().unwrap_or_else(PoisonError::into_inner);
+        let strays = supervised.as_ref().map_or(0, Supervised::strays);
+        u32::try_from(strays).unwrap_or(u32::MAX)
     }
 
     /// Kills the browser and what it forked; gives the number of processes that are left.
@@ -234,6 +240,22 @@ fn policy(plan: &Plan) -> Result<Policy, EngineError> {
     let allow = plan.allow.iter().map(|o| Origin::parse(o)).collect::<Result<_, _>>().map_err(refused)?;
     let refuse = plan.refuse.iter().map(|o| ThirdParty::parse(o)).collect::<Result<_, _>>().map_err(refused)?;
     Ok(Policy::new(target, allow, refuse))
+}
+
+/// The flag that makes the browser take exactly the certificates that https origins on loopback show at the start.
+async fn pinned_certificates(guard: &Guard) -> Option<std::ffi::OsString> {
+    let mut pins = Vec::new();
+    for upstream in guard.upstreams() {
+        let Ok(origin) = url::Url::parse(&upstream.origin) else { continue };
+        let Some(host) = origin.host_str().filter(|_| origin.scheme() == "https") else { continue };
+        let address = upstream.fixed.or_else(|| upstream.addresses.first().copied());
+        if let Some(address) = address.filter(|a| a.ip().is_loopback())
+            && let Ok(pin) = jurat_guard::pin::spki_pin(address, host, PIN).await
+        {
+            pins.push(pin);
+        }
+    }
+    (!pins.is_empty()).then(|| format!("--ignore-certificate-errors-spki-list={}", pins.join(",")).into())
 }
 
 /// The whole environment of the browser.

@@ -28,7 +28,9 @@ pub(super) struct Manner {
 const FIRST_PAUSE: Duration = Duration::from_millis(8);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How long the last look may go on after the deadline.
-const READ: Duration = Duration::from_millis(1500);
+const READ: Duration = Duration::from_millis(3500);
+/// The pause between two looks that take pixel proofs.
+const PROOF_PAUSE: Duration = Duration::from_millis(250);
 /// Looks over a settle window come this often.
 const HOLD_PAUSE: Duration = Duration::from_millis(40);
 
@@ -79,7 +81,9 @@ impl Scene<'_> {
                 }
                 _ => {
                     holding = None;
-                    self.pause(pause, manner.deadline).await;
+                    // A proof takes a dozen captures: leave the page some time in between.
+                    let least = if proof == Proof::Never { Duration::ZERO } else { PROOF_PAUSE };
+                    self.pause(pause.max(least), manner.deadline).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }

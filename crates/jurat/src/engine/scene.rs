@@ -130,7 +130,7 @@ impl Scene<'_> {
                 Some(step) => match &step.action {
                     Action::Wait(wanted) | Action::Expect(wanted) => {
                         let strict = matches!(step.action, Action::Expect(_));
-                        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab() };
+                        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab(false) };
                         self.look_until(&tab, wanted, Manner { strict, end: false, deadline }, None).await
                     }
                     _ => self.act(index, step, deadline).await,

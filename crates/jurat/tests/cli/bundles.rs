@@ -10,7 +10,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
+        if path.is_dir() {
+            all.extend(files(&path))
+        } else {
+            all.push(path)
+        }
     }
     all.sort();
     all
@@ -27,7 +31,10 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn recheck_gives_the_code_of_the_verdict() {
     let desk = Desk::new();
-    let result = desk.jurat(&["recheck", passed().to_str().unwrap(), "--json"]).exits(0).json();
+    let result = desk
+        .jurat(&["recheck", passed().to_str().unwrap(), "--json"])
+        .exits(0)
+        .json();
     assert_valid(&result);
     assert_eq!(result["verdict"], "pass");
     let done = desk.jurat(&["recheck", passed().to_str().unwrap()]).exits(0);
@@ -44,7 +51,11 @@ fn one_flipped_byte_of_any_file_is_found_and_named() {
     assert!(all.len() >= 10 && picture, "{all:?}");
     for (number, file) in all.iter().enumerate() {
         let name = file.strip_prefix(original).unwrap();
-        let bundle = desk.dir.path().join(number.to_string()).join(original.file_name().unwrap());
+        let bundle = desk
+            .dir
+            .path()
+            .join(number.to_string())
+            .join(original.file_name().unwrap());
         copy(original, &bundle);
         let mut bytes = fs::read(file).unwrap();
         let middle = bytes.len() / 2;
@@ -52,7 +63,12 @@ fn one_flipped_byte_of_any_file_is_found_and_named() {
         fs::write(bundle.join(name), bytes).unwrap();
         let done = desk.jurat(&["recheck", bundle.to_str().unwrap(), "--json"]).exits(3);
         let named = name.file_name().unwrap().to_str().unwrap();
-        assert!(done.out.is_empty() && done.err.contains(named), "{}: {}", name.display(), done.err);
+        assert!(
+            done.out.is_empty() && done.err.contains(named),
+            "{}: {}",
+            name.display(),
+            done.err
+        );
     }
 }
 
@@ -61,10 +77,18 @@ fn a_report_comes_from_the_bundle_alone() {
     let desk = Desk::new();
     let bundle = passed().to_str().unwrap();
     let html = desk.jurat(&["report", bundle]).exits(0).out;
-    assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"), "{}", &html[..60]);
-    assert_eq!(html.trim_end(), fs::read_to_string(passed().join("report.html")).unwrap().trim_end());
+    assert!(
+        html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"),
+        "{}",
+        &html[..60]
+    );
+    assert_eq!(
+        html.trim_end(),
+        fs::read_to_string(passed().join("report.html")).unwrap().trim_end()
+    );
     let file = desk.dir.path().join("report.json");
-    desk.jurat(&["report", bundle, "--kind", "json", "--output", file.to_str().unwrap()]).exits(0);
+    desk.jurat(&["report", bundle, "--kind", "json", "--output", file.to_str().unwrap()])
+        .exits(0);
     let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert!(json.is_object());
     desk.jurat(&["report", "/nonexistent"]).exits(3);

@@ -38,7 +38,10 @@ fn every_flag_is_in_the_documentation() {
     }
     let missing: Vec<_> = all.iter().filter(|flag| !text.contains(&format!("`{flag}"))).collect();
     assert!(missing.is_empty(), "not in docs/cli.md: {missing:?}");
-    let invented: Vec<_> = flags(&text).into_iter().filter(|flag| !all.contains(flag) && flag != "--shm-size").collect();
+    let invented: Vec<_> = flags(&text)
+        .into_iter()
+        .filter(|flag| !all.contains(flag) && flag != "--shm-size")
+        .collect();
     assert!(invented.is_empty(), "in docs/cli.md and no flag: {invented:?}");
 }
 
@@ -46,15 +49,30 @@ fn every_flag_is_in_the_documentation() {
 fn every_contract_in_the_documentation_is_one() {
     let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
     let mut whole = 0;
-    for block in text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+    for block in text
+        .split("```yaml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+    {
         // A whole contract, or steps, or expectations, or other fields: completed to a contract.
         let full = if block.starts_with("jurat:") {
             whole += 1;
             block.to_owned()
         } else {
             let head = "jurat: contract/1\nname: x\n";
-            let target = if block.contains("\ntarget:") || block.starts_with("target:") { "" } else { "target: { url: http://127.0.0.1:4173/ }\n" };
-            let tail = if ["steps:", "expect:", "checks:", "accept:", "  http:"].iter().any(|k| block.starts_with(k) || block.contains(&format!("\n{k}"))) { "" } else { "steps: [{ navigate: / }]\n" };
+            let target = if block.contains("\ntarget:") || block.starts_with("target:") {
+                ""
+            } else {
+                "target: { url: http://127.0.0.1:4173/ }\n"
+            };
+            let tail = if ["steps:", "expect:", "checks:", "accept:", "  http:"]
+                .iter()
+                .any(|k| block.starts_with(k) || block.contains(&format!("\n{k}")))
+            {
+                ""
+            } else {
+                "steps: [{ navigate: / }]\n"
+            };
             format!("{head}{target}{block}{tail}")
         };
         if let Err(errors) = parse(&full, Format::Yaml, &ParseOptions::default()) {
@@ -74,7 +92,10 @@ fn the_schema_holds_for_every_example() {
         let Ok(text) = fs::read_to_string(&path) else { continue };
         examples += 1;
         let value = as_json(&text, Format::Yaml).unwrap();
-        let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{e} at {}", e.instance_path())).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|e| format!("{e} at {}", e.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{}: {}", path.display(), errors.join("\n"));
         parse(&text, Format::Yaml, &ParseOptions::default()).unwrap();
     }
@@ -85,7 +106,11 @@ fn the_schema_holds_for_every_example() {
 fn reasons_are_a_closed_list() {
     let reasons = Desk::new().jurat(&["schema", "reasons"]).exits(0).json();
     let classes = reasons["classes"].as_array().unwrap();
-    assert!(classes.iter().any(|c| c["class"] == "expectation_not_met" && c["outcome"] == "fail"));
+    assert!(
+        classes
+            .iter()
+            .any(|c| c["class"] == "expectation_not_met" && c["outcome"] == "fail")
+    );
     let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
     for class in classes {
         let name = class["class"].as_str().unwrap();

@@ -16,10 +16,20 @@ fn the_contract_passes_on_the_app_and_not_on_broken_twins() {
     let (desk, site) = (Desk::new(), serve(&app));
     let file = desk.dir.path().join("first.yaml");
     let path = file.to_str().unwrap();
-    let done = desk.jurat(&["init", &site.origin(), "-o", path, "--accept-confinement", "guard_only"]).exits(0);
+    let done = desk
+        .jurat(&["init", &site.origin(), "-o", path, "--accept-confinement", "guard_only"])
+        .exits(0);
     assert!(done.out.is_empty(), "{}", done.out);
     let text = fs::read_to_string(&file).unwrap();
-    for part in ["# A first contract", "jurat verify", "fill: { label: New note", "name: Add", "reload: {}", "text: Saved", "console_clean"] {
+    for part in [
+        "# A first contract",
+        "jurat verify",
+        "fill: { label: New note",
+        "name: Add",
+        "reload: {}",
+        "text: Saved",
+        "console_clean",
+    ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}\n{}", done.err);
     }
     assert_eq!(desk.bundles(), 0, "what it tried is no evidence");
@@ -29,7 +39,10 @@ fn the_contract_passes_on_the_app_and_not_on_broken_twins() {
     let mut sites: Vec<(String, Site)> = vec![("app".into(), site)];
     for twin in twins["twins"].as_array().unwrap() {
         let (find, replace) = (twin["find"].as_str().unwrap(), twin["replace"].as_str().unwrap());
-        sites.push((twin["name"].as_str().unwrap().to_owned(), serve(&app.replace(find, replace))));
+        sites.push((
+            twin["name"].as_str().unwrap().to_owned(),
+            serve(&app.replace(find, replace)),
+        ));
     }
     let origin = sites[0].1.origin();
     let contracts: Vec<String> = sites
@@ -56,18 +69,78 @@ fn the_contract_passes_on_the_app_and_not_on_broken_twins() {
 fn a_page_without_a_form_gets_what_it_shows() {
     let (desk, site) = (Desk::new(), serve(crate::kit::PAGE));
     let done = desk.jurat(&["init", &format!("{}/?q=1", site.origin())]).exits(0);
-    for part in ["navigate: /?q=1", "role: heading, name: Notes", "url_is: /?q=1", "title_equals: Notes"] {
+    for part in [
+        "navigate: /?q=1",
+        "role: heading, name: Notes",
+        "url_is: /?q=1",
+        "title_equals: Notes",
+    ] {
         assert!(done.out.contains(part), "{part:?} is not in {}", done.out);
     }
-    assert!(done.out.contains("--accept-confinement guard_only"), "how to run it here: {}", done.out);
+    assert!(
+        done.out.contains("--accept-confinement guard_only"),
+        "how to run it here: {}",
+        done.out
+    );
 }
 
 #[test]
 fn what_cannot_be_opened_gets_no_contract() {
     let desk = Desk::new();
     desk.jurat(&["init", "http://example.com/"]).exits(3);
-    desk.jurat(&["init", "http://127.0.0.1:1/", "--browser", "/nonexistent"]).exits(4);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let done = desk.jurat(&["init", &format!("http://127.0.0.1:{port}/"), "-o", "x.yaml"]).exits(2);
-    assert!(done.out.is_empty() && !desk.dir.path().join("x.yaml").exists(), "{}", done.out);
+    desk.jurat(&["init", "http://127.0.0.1:1/", "--browser", "/nonexistent"])
+        .exits(4);
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let done = desk
+        .jurat(&["init", &format!("http://127.0.0.1:{port}/"), "-o", "x.yaml"])
+        .exits(2);
+    assert!(done.err.contains("nothing answers"), "{}", done.err);
+    assert!(
+        done.out.is_empty() && !desk.dir.path().join("x.yaml").exists(),
+        "{}",
+        done.out
+    );
+}
+
+/// A page whose notes are kept by its server.
+const KEEPS: &str = r#"<!doctype html><title>Notes</title><link rel=icon href=data:,><h1>Notes</h1>
+<form id=f><label>New note<input id=t></label><button>Add</button></form><ul id=l></ul><script>
+async function draw() {
+  const all = await (await fetch("/api/notes")).json();
+  l.replaceChildren(...all.map((note) => Object.assign(document.createElement("li"), { textContent: note.text })));
+}
+f.onsubmit = async (event) => {
+  event.preventDefault();
+  await fetch("/api/notes", { method: "POST", body: JSON.stringify({ text: t.value }) });
+  t.value = "";
+  draw();
+};
+draw();
+</script>"#;
+
+#[test]
+fn where_the_server_keeps_what_was_sent_the_contract_holds_again() {
+    let (desk, site) = (Desk::new(), serve(KEEPS));
+    let file = desk.dir.path().join("first.yaml");
+    let path = file.to_str().unwrap();
+    let done = desk
+        .jurat(&["init", &site.origin(), "-o", path, "--accept-confinement", "guard_only"])
+        .exits(0);
+    let text = fs::read_to_string(&file).unwrap();
+    for part in [
+        "request: { method: POST, path: /api/notes, status: 201 }",
+        "nth: -1",
+        "reload: {}",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}\n{}", done.err);
+    }
+    assert!(
+        !text.contains("count:"),
+        "how many there are depends on what was there: {text}"
+    );
+    desk.verify(&file, &["--json", "--repeat", "2"]).exits(0);
 }

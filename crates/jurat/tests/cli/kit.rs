@@ -12,18 +12,30 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A page with a heading and nothing else that a contract could fail on.
-pub(crate) const PAGE: &str = "<!doctype html><title>Notes</title><link rel=icon href=data:,><h1>Notes</h1><p>hello</p>";
+pub(crate) const PAGE: &str =
+    "<!doctype html><title>Notes</title><link rel=icon href=data:,><h1>Notes</h1><p>hello</p>";
 
 /// The runtime that all sites live in.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap())
+    RUNTIME.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap()
+    })
 }
 
 /// A site whose `/` is this page.
 pub(crate) fn serve(page: &str) -> Site {
-    let route = Route { body: Some(page.to_owned()), ..Route::default() };
-    let spec = SiteSpec { routes: BTreeMap::from([("/".to_owned(), route)]) };
+    let route = Route {
+        body: Some(page.to_owned()),
+        ..Route::default()
+    };
+    let spec = SiteSpec {
+        routes: BTreeMap::from([("/".to_owned(), route)]),
+    };
     runtime().block_on(Site::start(Content::default(), spec)).unwrap()
 }
 
@@ -41,7 +53,9 @@ pub(crate) struct Done {
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub(crate) fn evidence(&self) -> PathBuf {
@@ -69,8 +83,15 @@ impl Desk {
         if let Some(browser) = std::env::var_os("JURAT_BROWSER") {
             command.env("JURAT_BROWSER", browser);
         }
-        command.args(args).current_dir(self.dir.path()).env("JURAT_EVIDENCE_ROOT", self.evidence()).env_remove("RUST_LOG");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .env("JURAT_EVIDENCE_ROOT", self.evidence())
+            .env_remove("RUST_LOG");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -84,7 +105,12 @@ impl Desk {
 
     /// `jurat verify` at the level that is built.
     pub(crate) fn verify(&self, contract: &Path, more: &[&str]) -> Done {
-        let mut args = vec!["verify", contract.to_str().unwrap(), "--accept-confinement", "guard_only"];
+        let mut args = vec![
+            "verify",
+            contract.to_str().unwrap(),
+            "--accept-confinement",
+            "guard_only",
+        ];
         args.extend(more);
         self.jurat(&args)
     }
@@ -141,6 +167,9 @@ pub(crate) fn assert_valid(result: &Value) {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     let schema = SCHEMA.get_or_init(|| Desk::new().jurat(&["schema", "result"]).exits(0).json());
     let validator = jsonschema::draft202012::new(schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(result).map(|e| format!("{e} at {}", e.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(result)
+        .map(|e| format!("{e} at {}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }

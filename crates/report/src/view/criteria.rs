@@ -31,6 +31,8 @@ pub(crate) struct Viewport {
 pub(crate) struct Criterion {
     pub(crate) anchor: String,
     pub(crate) tone: Tone,
+    /// It went wrong in a way of its own, so it is shown unfolded.
+    pub(crate) open: bool,
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) what: String,
@@ -189,9 +191,10 @@ fn one(
 ) -> Criterion {
     let observed: Vec<&Observation> = observed(run, criterion).collect();
     let anchor = anchor(i);
-    let above = problems
+    let problem = problems
         .iter()
-        .any(|problem| problem.picture.is_some() && problem.places[0].anchor == anchor);
+        .find(|problem| problem.places.first().is_some_and(|place| place.anchor == anchor));
+    let above = problem.is_some_and(|problem| problem.picture.is_some());
     let mut pictures = Vec::new();
     if !above && shows_facts {
         for observation in &observed {
@@ -216,6 +219,7 @@ fn one(
     Criterion {
         anchor,
         tone,
+        open: problem.is_some(),
         id: shown(&criterion.id, 80),
         kind: shown(&criterion.kind, 60),
         what: shown(&criterion.expected, bounds.text.min(400)),

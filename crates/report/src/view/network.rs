@@ -126,6 +126,25 @@ fn authority(url: &str) -> Option<String> {
     })
 }
 
+/// Every request once, in order of arrival: as it ended where it did, with the time at which it came.
+fn requests(events: &[Event]) -> Vec<(&Event, &GuardRecord, u64)> {
+    let mut all: Vec<(&Event, &GuardRecord, u64)> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for event in events {
+        let Happening::Guard(record) = &event.what else { continue };
+        match places.get(&record.seq).and_then(|place| all.get_mut(*place)) {
+            Some(known) if record.ended || !known.1.ended => (known.0, known.1) = (event, record),
+            Some(_) => {}
+            None => {
+                let before = if record.ended { record.duration_us } else { 0 };
+                places.insert(record.seq, all.len());
+                all.push((event, record, event.at_us.saturating_sub(before)));
+            }
+        }
+    }
+    all
+}
+
 impl Network {
     pub(crate) fn new(run: &Run, bounds: Bounds) -> Self {
         let owners = Owners::of(&run.events);
@@ -134,12 +153,9 @@ impl Network {
         let mut expected = Vec::new();
         let mut refused = Vec::new();
         let mut background = Vec::new();
-        for event in &run.events {
-            let Happening::Guard(record) = &event.what else {
-                continue;
-            };
+        for (event, record, at) in requests(&run.events) {
             let owner = owners.owner(event, record);
-            let row = row(event, record, owner, origin, bounds);
+            let row = row(event, record, at, owner, origin, bounds);
             match record.disposition {
                 Disposition::Forwarded => forwarded.push(row),
                 Disposition::ExpectedRefusal => expected.push(row),
@@ -225,7 +241,7 @@ fn violations(run: &Run, bounds: Bounds) -> Vec<Violation> {
         .collect()
 }
 
-fn row(event: &Event, record: &GuardRecord, owner: Option<Owner>, origin: &str, bounds: Bounds) -> Row {
+fn row(event: &Event, record: &GuardRecord, at: u64, owner: Option<Owner>, origin: &str, bounds: Bounds) -> Row {
     let path = record
         .url
         .strip_prefix(origin)
@@ -251,7 +267,7 @@ fn row(event: &Event, record: &GuardRecord, owner: Option<Owner>, origin: &str, 
         }
     }
     Row {
-        at: moment(record.at_us),
+        at: moment(at),
         viewport: event
             .viewport
             .as_ref()
@@ -270,7 +286,24 @@ fn row(event: &Event, record: &GuardRecord, owner: Option<Owner>, origin: &str, 
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
     use super::*;
+
+    #[test]
+    fn an_announcement_and_its_end_are_one_request() {
+        let event = |at_us: u64, seq: u64, duration: u64, ended: bool| -> Event {
+            let text = format!(
+                r#"{{"seq":{at_us},"at_us":{at_us},"viewport":"desktop","what":{{"event":"guard","seq":{seq},"at_us":9000000,
+                "listener":1,"kind":"request","disposition":"forwarded","method":"GET","url":"http://127.0.0.1:1/",
+                "request_bytes":0,"response_bytes":0,"duration_us":{duration},"ended":{ended}}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let events = [event(100, 1, 0, false), event(110, 2, 0, false), event(150, 1, 50, true), event(250, 3, 50, true)];
+        let found: Vec<_> = requests(&events).into_iter().map(|(_, r, at)| (r.seq, r.ended, at)).collect();
+        assert_eq!(found, [(1, true, 100), (2, false, 110), (3, true, 200)]);
+    }
 
     #[test]
     fn urls_of_the_browser_are_found_at_the_guard() {

@@ -21,6 +21,8 @@ const MOST: usize = 12;
 pub(crate) struct Problem {
     pub(crate) tone: Tone,
     pub(crate) title: String,
+    /// The title is what was expected; else it is what bars a pass.
+    pub(crate) is_expectation: bool,
     /// The criteria that it is about; several for what bars all of them.
     pub(crate) places: Vec<Place>,
     /// More of them that are not listed.
@@ -165,6 +167,7 @@ fn problem(
     Problem {
         tone: tone(criterion),
         title,
+        is_expectation: !bar,
         places: vec![place],
         places_cut: 0,
         expected,

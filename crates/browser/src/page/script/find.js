@@ -151,14 +151,22 @@ function isAway(facts, element) {
   return whole > 0 && size(meet(box, area)) < whole / 2;
 }
 
-const twoFrames = () =>
-  new Promise((done) => {
-    const timer = later(() => done(false), 400);
-    nextFrame(() => nextFrame(() => {
-      clearTimeout(timer);
-      done(true);
-    }));
+/// Which of the elements keep their boxes over two frames, looked at in each: a swing is not still where it turns. Null when no frame came.
+const heldStill = (elements) => {
+  const boxes = () => elements.map((element) => out(fromDom(rectOf(element))).join());
+  const first = boxes();
+  return new Promise((done) => {
+    const timer = later(() => done(null), 1000);
+    nextFrame(() => {
+      const second = boxes();
+      nextFrame(() => {
+        clearTimeout(timer);
+        const third = boxes();
+        done(first.map((box, index) => box === second[index] && box === third[index]));
+      });
+    });
   });
+};
 
 /// The look. Gives `[json, elements, suspects]`.
 function find(spec) {
@@ -200,8 +208,7 @@ function find(spec) {
     return [JSON.stringify(answer), kept.map(([element]) => element), suspects.slice(0, 200)];
   };
   if (!spec.stable || kept.length === 0) return finish(null);
-  const before = kept.map(([element]) => out(fromDom(rectOf(element))).join());
-  return twoFrames().then((ran) => finish(kept.map(([element], index) => (ran ? out(fromDom(rectOf(element))).join() === before[index] : null))));
+  return heldStill(kept.map(([element]) => element)).then((still) => finish(still));
 }
 
 /// More about elements of a look: those that only Chromium's answer made matches, and those to be scrolled to.

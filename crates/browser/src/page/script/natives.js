@@ -78,7 +78,13 @@ const computedStyle = window.getComputedStyle.bind(window);
 const nextFrame = window.requestAnimationFrame.bind(window);
 const later = window.setTimeout.bind(window);
 const now = performance.now.bind(performance);
-const doc = document;
+// A window outlives its first, empty document when the next one has the same origin.
+let doc = document;
+const current = () => {
+  const same = doc === document;
+  doc = document;
+  return same;
+};
 const ELEMENT = 1;
 const TEXT = 3;
 

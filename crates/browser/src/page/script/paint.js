@@ -45,6 +45,7 @@ const paint = (() => {
   }
 
   function arm(next) {
+    current();
     disarm();
     config = next;
     lastLook = null;
@@ -101,6 +102,10 @@ const paint = (() => {
   function frame() {
     scheduled = false;
     if (config === null) return;
+    if (!current()) {
+      all = true;
+      watch(doc);
+    }
     look();
     channel.port2.postMessage(0);
     // Candidates that are not seen may be shown by style alone, and those that are seen hidden by it.

@@ -13,10 +13,26 @@ const INSTALL: &str = "install a package that is no snap (Debian: chromium or ch
 pub(super) fn candidates(settings: &Settings) -> Vec<Finding> {
     let found = search(&Machine, settings.browser.as_deref());
     let chosen = found.chosen().ok();
-    let mut findings: Vec<Finding> = found.candidates.iter().map(|c| one(c, chosen.as_ref().is_some_and(|b| b.path == c.path))).collect();
+    // One file under two names (/bin is often /usr/bin) is told once.
+    let mut seen = Vec::new();
+    let mut findings = Vec::new();
+    for candidate in &found.candidates {
+        let real = std::fs::canonicalize(&candidate.path).unwrap_or_else(|_| candidate.path.clone());
+        if !seen.contains(&real) {
+            findings.push(one(
+                candidate,
+                chosen.as_ref().is_some_and(|b| b.path == candidate.path),
+            ));
+            seen.push(real);
+        }
+    }
     if chosen.is_none() {
         let snap = found.candidates.iter().any(|c| c.found == Err(Refusal::Snap));
-        let what = if snap { "only a snap, which does not pass the DevTools pipe on" } else { "none that can be used" };
+        let what = if snap {
+            "only a snap, which does not pass the DevTools pipe on"
+        } else {
+            "none that can be used"
+        };
         findings.push(Finding::new("browser", State::Bad, what).todo(INSTALL));
     }
     findings
@@ -38,7 +54,11 @@ fn one(candidate: &Candidate, taken: bool) -> Finding {
                 Kind::HeadlessShell => "headless shell",
                 Kind::Full => "full browser",
             };
-            let (state, use_of) = if taken { (State::Good, "taken") } else { (State::Info, "not needed") };
+            let (state, use_of) = if taken {
+                (State::Good, "taken")
+            } else {
+                (State::Info, "not needed")
+            };
             Finding::new("browser", state, format!("{path} ({kind}, {from}): {use_of}"))
         }
         Err(refusal) => Finding::new("browser", State::Info, format!("{path} ({from}): not taken, {refusal}")),
@@ -65,7 +85,9 @@ pub(super) fn start(settings: &Settings) -> Finding {
         ),
         Err(error) => {
             let todo = error.hint().filter(|hint| !hint.contains("jurat doctor"));
-            let todo = todo.unwrap_or_else(|| "start that program by hand and see what it says; a container often lacks its libraries".into());
+            let todo = todo.unwrap_or_else(|| {
+                "start that program by hand and see what it says; a container often lacks its libraries".into()
+            });
             Finding::new(NAME, State::Bad, error.to_string()).todo(todo)
         }
     }

@@ -31,27 +31,64 @@ pub(super) fn sandbox(settings: &Settings) -> Finding {
 pub(super) fn level(settings: &Settings) -> Finding {
     const NAME: &str = "confinement";
     let (probe, accepted) = (lane::probe(), settings.accept_confinement);
-    let why: Vec<String> = probe
-        .levels
-        .iter()
-        .filter_map(|l| l.unavailable.as_ref().map(|why| format!("{} is {why}", l.level)))
-        .collect();
-    let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+    let why = unavailable(&probe);
     if probe.level.satisfies(accepted) {
-        return Finding::new(NAME, State::Good, format!("{}, and {accepted} is accepted{why}", probe.level));
+        return Finding::new(
+            NAME,
+            State::Good,
+            format!("{}, and {accepted} is accepted{why}", probe.level),
+        );
     }
-    Finding::new(NAME, State::Warn, format!("{}, but {accepted} is demanded: every pass becomes inconclusive{why}", probe.level)).todo(
-        format!("accept it in so many words: --accept-confinement {level} or JURAT_ACCEPT_CONFINEMENT={level}", level = probe.level),
+    Finding::new(
+        NAME,
+        State::Warn,
+        format!(
+            "{}, but {accepted} is demanded: every pass becomes inconclusive{why}",
+            probe.level
+        ),
     )
+    .todo(format!(
+        "accept it in so many words: --accept-confinement {level} or JURAT_ACCEPT_CONFINEMENT={level}",
+        level = probe.level
+    ))
+}
+
+/// Why stronger levels cannot be had, those with the same reason together.
+fn unavailable(probe: &lane::Probe) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for level in &probe.levels {
+        let Some(why) = level.unavailable.as_deref() else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, levels)) => levels.push(level.level.as_str()),
+            None => reasons.push((why, vec![level.level.as_str()])),
+        }
+    }
+    let told: Vec<String> = reasons
+        .iter()
+        .map(|(why, levels)| format!("{}: {why}", levels.join(", ")))
+        .collect();
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join("; "))
+    }
 }
 
 /// Bubblewrap, which lanes will need.
 pub(super) fn bubblewrap() -> Finding {
     const NAME: &str = "bubblewrap";
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found: Option<PathBuf> = std::env::split_paths(&path).map(|folder| folder.join("bwrap")).find(|p| p.is_file());
+    let found: Option<PathBuf> = std::env::split_paths(&path)
+        .map(|folder| folder.join("bwrap"))
+        .find(|p| p.is_file());
     match found {
-        Some(path) => Finding::new(NAME, State::Info, format!("{}; this version does not use it yet", path.display())),
+        Some(path) => Finding::new(
+            NAME,
+            State::Info,
+            format!("{}; this version does not use it yet", path.display()),
+        ),
         None => Finding::new(NAME, State::Info, "not found; this version does not need it"),
     }
 }

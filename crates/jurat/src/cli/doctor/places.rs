@@ -22,10 +22,17 @@ pub(super) fn shared_memory() -> Finding {
         Some(bytes) => Finding::new(
             NAME,
             State::Warn,
-            format!("{}: small, so that the browser is told to share memory through files, which is slower", size(bytes)),
+            format!(
+                "{}: small, so that the browser is told to share memory through files, which is slower",
+                size(bytes)
+            ),
         )
         .todo("in a container: --shm-size=1g"),
-        None => Finding::new(NAME, State::Warn, "not there: the browser is told to share memory through files, which is slower"),
+        None => Finding::new(
+            NAME,
+            State::Warn,
+            "not there: the browser is told to share memory through files, which is slower",
+        ),
     }
 }
 
@@ -33,7 +40,11 @@ pub(super) fn shared_memory() -> Finding {
 pub(super) fn temporary() -> Finding {
     const NAME: &str = "temp";
     let base = std::env::temp_dir();
-    let made = Scratch::create(&base, None).and_then(|scratch| scratch.dir("home").and_then(|home| std::fs::write(home.join("file"), "x")));
+    let made = Scratch::create(&base, None).and_then(|scratch| {
+        scratch
+            .dir("home")
+            .and_then(|home| std::fs::write(home.join("file"), "x"))
+    });
     match made {
         Ok(()) => space(NAME, &base, "writable"),
         Err(error) => Finding::new(NAME, State::Bad, format!("{}: {error}", base.display()))
@@ -51,19 +62,30 @@ pub(super) fn evidence(path: &Path) -> Finding {
         let writable = rustix::fs::access(above, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
         return match writable {
             Ok(()) => space(NAME, above, &format!("{} will be made, 0700", path.display())),
-            Err(error) => Finding::new(NAME, State::Bad, format!("{} cannot be made: {error}", path.display())).todo(todo),
+            Err(error) => {
+                Finding::new(NAME, State::Bad, format!("{} cannot be made: {error}", path.display())).todo(todo)
+            }
         };
     }
     if let Err(error) = Root::open(path) {
         return Finding::new(NAME, State::Bad, error.to_string()).todo(todo);
     }
     if let Err(error) = rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
-        return Finding::new(NAME, State::Bad, format!("{} cannot be written to: {error}", path.display())).todo(todo);
+        return Finding::new(
+            NAME,
+            State::Bad,
+            format!("{} cannot be written to: {error}", path.display()),
+        )
+        .todo(todo);
     }
     let mode = std::fs::metadata(path).map_or(0, |m| m.mode() & 0o777);
     if mode & 0o077 != 0 {
-        return Finding::new(NAME, State::Warn, format!("{}: others can look into it (mode {mode:04o})", path.display()))
-            .todo(format!("chmod 700 {}", path.display()));
+        return Finding::new(
+            NAME,
+            State::Warn,
+            format!("{}: others can look into it (mode {mode:04o})", path.display()),
+        )
+        .todo(format!("chmod 700 {}", path.display()));
     }
     space(NAME, path, &format!("writable, {mode:04o}"))
 }
@@ -72,9 +94,15 @@ pub(super) fn evidence(path: &Path) -> Finding {
 fn space(name: &'static str, path: &Path, what: &str) -> Finding {
     let found = |free: &str| format!("{}: {what}, {free} free", path.display());
     match statvfs(path).map(|s| s.f_bavail * s.f_frsize) {
-        Ok(free) if free < SMALL_SPACE => Finding::new(name, State::Warn, found(&size(free))).todo("make room: a long run may fill it"),
+        Ok(free) if free < SMALL_SPACE => {
+            Finding::new(name, State::Warn, found(&size(free))).todo("make room: a long run may fill it")
+        }
         Ok(free) => Finding::new(name, State::Good, found(&size(free))),
-        Err(error) => Finding::new(name, State::Warn, format!("{}: {what}; free space unknown: {error}", path.display())),
+        Err(error) => Finding::new(
+            name,
+            State::Warn,
+            format!("{}: {what}; free space unknown: {error}", path.display()),
+        ),
     }
 }
 

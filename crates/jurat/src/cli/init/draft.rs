@@ -23,28 +23,62 @@ pub(super) struct Line {
     weaker: Option<Flow>,
     /// It does something: without it, what follows makes no sense.
     acts: bool,
+    /// It tells how many there are, of what was there before too.
+    counts: bool,
 }
 
 impl Line {
     /// A step that acts.
     pub(super) fn act(key: &'static str, value: Flow) -> Self {
-        Self { flow: Flow::Map(vec![(key, value)]), weaker: None, acts: true }
+        Self {
+            flow: Flow::Map(vec![(key, value)]),
+            weaker: None,
+            acts: true,
+            counts: false,
+        }
     }
 
     /// An `expect` step.
     pub(super) fn expect(key: &'static str, value: Flow) -> Self {
-        Self { flow: expect(key, value), weaker: None, acts: false }
+        Self {
+            flow: expect(key, value),
+            weaker: None,
+            acts: false,
+            counts: false,
+        }
+    }
+
+    /// An `expect` step that tells how many matches a locator has.
+    pub(super) fn count(locator: &Locator, number: u32) -> Self {
+        let value = Flow::with(locator, Flow::Number(number.into()));
+        Self {
+            counts: true,
+            ..Self::expect("count", value)
+        }
     }
 
     /// An expectation at the end.
     pub(super) fn end(key: &'static str, value: Flow) -> Self {
-        Self { flow: Flow::Map(vec![(key, value)]), weaker: None, acts: false }
+        Self {
+            flow: Flow::Map(vec![(key, value)]),
+            weaker: None,
+            acts: false,
+            counts: false,
+        }
     }
 
     /// The same `expect` step of a locator, about the last of several matches if there are.
     pub(super) fn expect_or_last(key: &'static str, locator: &Locator) -> Self {
-        let last = Locator { nth: Some(-1), ..locator.clone() };
-        Self { flow: expect(key, Flow::of(locator)), weaker: Some(expect(key, Flow::of(&last))), acts: false }
+        let last = Locator {
+            nth: Some(-1),
+            ..locator.clone()
+        };
+        Self {
+            flow: expect(key, Flow::of(locator)),
+            weaker: Some(expect(key, Flow::of(&last))),
+            acts: false,
+            counts: false,
+        }
     }
 
     fn is_reload(&self) -> bool {
@@ -89,7 +123,9 @@ impl Draft {
         for url in urls.filter_map(|u| url::Url::parse(u).ok()) {
             let origin = url.origin().ascii_serialization();
             // What is on this machine is another part of the app, or a mistake: not to be excused unseen.
-            let elsewhere = url.domain().is_some_and(|d| d != "localhost" && !d.ends_with(".localhost"));
+            let elsewhere = url
+                .domain()
+                .is_some_and(|d| d != "localhost" && !d.ends_with(".localhost"));
             if url.scheme() == "https" && elsewhere && self.refuse.len() < 32 && !self.refuse.contains(&origin) {
                 self.refuse.push(origin);
             }
@@ -130,17 +166,27 @@ impl Draft {
                 }
                 self.steps.truncate(1);
             }
-            Some(line) => match line.weaker.take().filter(|_| ambiguous) {
-                Some(weaker) => line.flow = weaker,
-                None => {
-                    self.steps.remove(index);
-                }
-            },
+            Some(line) if ambiguous && line.weaker.is_some() => self.expect_more(),
+            Some(_) => {
+                self.steps.remove(index);
+            }
         }
         if self.steps.last().is_some_and(Line::is_reload) {
             self.steps.pop();
         }
         true
+    }
+}
+
+impl Draft {
+    /// The app keeps what was entered from run to run: the last of several is meant everywhere, and how many there are says nothing.
+    fn expect_more(&mut self) {
+        self.steps.retain(|line| !line.counts);
+        for line in &mut self.steps {
+            if let Some(weaker) = line.weaker.take() {
+                line.flow = weaker;
+            }
+        }
     }
 }
 
@@ -228,11 +274,36 @@ impl fmt::Display for Flow {
 /// Whether YAML reads it as this text without quotes, in flow style too.
 fn is_plain(text: &str) -> bool {
     let first = text.starts_with(|c: char| c.is_alphabetic() || c == '/');
-    let inner = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '/' | '.' | '-' | '_' | '\'' | '@' | '=' | '?' | '&' | '%' | '+' | '~' | '!' | '$' | '(' | ')' | ';');
+    let inner = |c: char| {
+        c.is_alphanumeric()
+            || matches!(
+                c,
+                ' ' | '/'
+                    | '.'
+                    | '-'
+                    | '_'
+                    | '\''
+                    | '@'
+                    | '='
+                    | '?'
+                    | '&'
+                    | '%'
+                    | '+'
+                    | '~'
+                    | '!'
+                    | '$'
+                    | '('
+                    | ')'
+                    | ';'
+            )
+    };
     let url = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let rest = url.unwrap_or(text);
     // A colon inside a word is plain text; before a space or at the end it is not.
-    let colons = rest.split(':').skip(1).all(|part| part.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    let colons = rest
+        .split(':')
+        .skip(1)
+        .all(|part| part.starts_with(|c: char| c.is_ascii_alphanumeric()));
     let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     first
         && !text.ends_with(' ')
@@ -248,7 +319,10 @@ fn quote(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         match c {
             '"' => f.write_str("\\\"")?,
             '\\' => f.write_str("\\\\")?,
-            c if c.is_control() || jurat_core::untrusted::escape(c.encode_utf8(&mut [0; 4]), 16).starts_with("\\u") || c == '\u{feff}' => {
+            c if c.is_control()
+                || jurat_core::untrusted::escape(c.encode_utf8(&mut [0; 4]), 16).starts_with("\\u")
+                || c == '\u{feff}' =>
+            {
                 write!(f, "\\U{:08x}", u32::from(c))?;
             }
             c => write!(f, "{c}")?,
@@ -266,28 +340,79 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Locator {
-        Locator { by: By::Text { text: text.into() }, exact: true, regex: false, nth: None, within: None }
+        Locator {
+            by: By::Text { text: text.into() },
+            exact: true,
+            regex: false,
+            nth: None,
+            within: None,
+        }
     }
 
     fn draft(texts: &[&str]) -> Draft {
-        let mut draft = Draft { name: "a: draft".into(), url: "http://127.0.0.1:1/".into(), ..Draft::default() };
+        let mut draft = Draft {
+            name: "a: draft".into(),
+            url: "http://127.0.0.1:1/".into(),
+            ..Draft::default()
+        };
         draft.steps.push(Line::act("navigate", Flow::text("/")));
-        draft.steps.extend(texts.iter().map(|t| Line::expect_or_last("visible", &text(t))));
+        draft
+            .steps
+            .extend(texts.iter().map(|t| Line::expect_or_last("visible", &text(t))));
         draft
     }
 
     #[test]
     fn any_text_of_a_page_comes_back_as_it_was() {
         let hostile = [
-            "buy milk", "yes", "null", "012", "1_000", "a: b", "a:", "x #y", "- a", "{a}", "[a]", "\"q\"", "it's", "a\\b", "a\nb", "a\u{1b}[31m",
-            "\u{202e}abc", "\u{feff}a", "\u{85}", "\u{2028}", "&a", "*a", "!a", "%a", "@a", "`a", "~", "?", ": ", "漢字", "é", "a, b", "<<", "=", "http://x:1/",
+            "buy milk",
+            "yes",
+            "null",
+            "012",
+            "1_000",
+            "a: b",
+            "a:",
+            "x #y",
+            "- a",
+            "{a}",
+            "[a]",
+            "\"q\"",
+            "it's",
+            "a\\b",
+            "a\nb",
+            "a\u{1b}[31m",
+            "\u{202e}abc",
+            "\u{feff}a",
+            "a\u{85}b",
+            "a\u{2028}b",
+            "&a",
+            "*a",
+            "!a",
+            "%a",
+            "@a",
+            "`a",
+            "~",
+            "?",
+            ": ",
+            "漢字",
+            "é",
+            "a, b",
+            "<<",
+            "=",
+            "http://x:1/",
         ];
         let draft = draft(&hostile);
         let contract = parse(&draft.text("# header\n"), Format::Yaml, &ParseOptions::default()).unwrap();
-        let read: Vec<&str> = contract.steps.iter().filter_map(|s| match &s.action {
-            Action::Expect(Expectation::Visible(Locator { by: By::Text { text }, .. })) => Some(text.as_str()),
-            _ => None,
-        }).collect();
+        let read: Vec<&str> = contract
+            .steps
+            .iter()
+            .filter_map(|s| match &s.action {
+                Action::Expect(Expectation::Visible(Locator {
+                    by: By::Text { text }, ..
+                })) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
         assert_eq!(read, hostile);
         assert!(!draft.text("").contains(['\u{1b}', '\u{202e}', '\u{2028}']));
     }
@@ -295,11 +420,16 @@ mod tests {
     #[test]
     fn what_does_not_hold_is_weakened_then_taken_out() {
         let mut draft = draft(&["milk"]);
+        draft.steps.push(Line::count(&text("milk"), 1));
         assert!(draft.weaken([("step-2", true)].into_iter()));
+        assert!(!draft.text("").contains("count"), "{}", draft.text(""));
         assert!(draft.text("").contains("nth: -1"), "{}", draft.text(""));
         assert!(draft.weaken([("step-2", true)].into_iter()));
         assert_eq!(draft.steps.len(), 1);
-        assert!(!draft.weaken([("step-1", false)].into_iter()), "a page that does not open has no contract");
+        assert!(
+            !draft.weaken([("step-1", false)].into_iter()),
+            "a page that does not open has no contract"
+        );
     }
 
     #[test]
@@ -314,7 +444,16 @@ mod tests {
     #[test]
     fn only_third_parties_elsewhere_are_refused() {
         let mut draft = draft(&[]);
-        assert!(draft.refuse(["https://fonts.example.com/a.woff2", "http://127.0.0.1:9/x", "https://localhost:9/"].into_iter()));
+        assert!(
+            draft.refuse(
+                [
+                    "https://fonts.example.com/a.woff2",
+                    "http://127.0.0.1:9/x",
+                    "https://localhost:9/"
+                ]
+                .into_iter()
+            )
+        );
         assert_eq!(draft.refused().collect::<Vec<_>>(), ["https://fonts.example.com"]);
         assert!(!draft.refuse(["https://fonts.example.com/b"].into_iter()));
     }

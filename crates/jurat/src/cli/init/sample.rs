@@ -8,7 +8,14 @@ use jurat_core::untrusted::Untrusted;
 pub(super) const ATTRIBUTES: [&str; 5] = ["type", "maxlength", "min", "max", "inputmode"];
 
 /// Texts for fields of any text.
-const TEXTS: [&str; 6] = ["buy milk", "call Ada", "water the plants", "mend the fence", "read Lovelace", "sharpen pencils"];
+const TEXTS: [&str; 6] = [
+    "buy milk",
+    "call Ada",
+    "water the plants",
+    "mend the fence",
+    "read Lovelace",
+    "sharpen pencils",
+];
 
 /// A value for a field, and whether the page may well show it afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +56,12 @@ pub(super) fn sample(
         _ if named(&["phone"]) => ("+1 555 0100".to_owned(), true),
         _ if named(&["name", "author"]) && !is_shown("Ada Lovelace") => ("Ada Lovelace".to_owned(), true),
         _ => {
-            let fresh = TEXTS.iter().cycle().skip(number).take(TEXTS.len()).find(|text| !is_shown(text));
+            let fresh = TEXTS
+                .iter()
+                .cycle()
+                .skip(number)
+                .take(TEXTS.len())
+                .find(|text| !is_shown(text));
             ((*fresh?).to_owned(), true)
         }
     };
@@ -57,7 +69,10 @@ pub(super) fn sample(
     if most.is_some_and(|most| value.chars().count() > most) {
         let short: String = value.chars().take(most.unwrap_or(0)).collect();
         let short = short.trim_end().to_owned();
-        return (!short.is_empty()).then(|| Sample { shows: shows && short.len() > 2, value: short });
+        return (!short.is_empty()).then_some(Sample {
+            shows: shows && short.len() > 2,
+            value: short,
+        });
     }
     Some(Sample { value, shows })
 }
@@ -76,13 +91,20 @@ mod tests {
     use super::*;
 
     fn value(name: &str, attributes: &[(&str, &str)]) -> Option<String> {
-        let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), Untrusted::new(*v))).collect();
+        let attributes = attributes
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), Untrusted::new(*v)))
+            .collect();
         sample(name, &attributes, 0, |text| text == "buy milk").map(|s| s.value)
     }
 
     #[test]
     fn a_value_fits_its_field() {
-        assert_eq!(value("New note", &[]).unwrap(), "call Ada", "the page shows the first one already");
+        assert_eq!(
+            value("New note", &[]).unwrap(),
+            "call Ada",
+            "the page shows the first one already"
+        );
         assert_eq!(value("Your e-mail", &[]).unwrap(), "ada@example.com");
         assert_eq!(value("x", &[("type", "NUMBER"), ("max", "3")]).unwrap(), "3");
         assert_eq!(value("x", &[("type", "number"), ("min", "10")]).unwrap(), "10");

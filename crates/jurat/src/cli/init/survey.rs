@@ -10,8 +10,26 @@ const NEWS: [&str; 2] = ["status", "alert"];
 pub(super) const COUNTED: [&str; 4] = ["listitem", "row", "article", "treeitem"];
 /// Words of buttons that are not pressed unasked.
 const LEFT_ALONE: [&str; 20] = [
-    "delete", "remove", "cancel", "close", "clear", "reset", "log out", "logout", "sign out", "unsubscribe", "pay", "purchase",
-    "place order", "show", "hide", "toggle", "menu", "back", "deactivate", "dismiss",
+    "delete",
+    "remove",
+    "cancel",
+    "close",
+    "clear",
+    "reset",
+    "log out",
+    "logout",
+    "sign out",
+    "unsubscribe",
+    "pay",
+    "purchase",
+    "place order",
+    "show",
+    "hide",
+    "toggle",
+    "menu",
+    "back",
+    "deactivate",
+    "dismiss",
 ];
 /// Fields of one form at most.
 const MOST_FIELDS: usize = 8;
@@ -43,13 +61,19 @@ pub(super) fn form(tree: &[Node]) -> Option<Form> {
         if node.disabled || name.is_empty() {
             continue;
         }
-        let control = Control { role: role.to_owned(), name };
+        let control = Control {
+            role: role.to_owned(),
+            name,
+        };
         if FIELDS.contains(&role) {
             if fields.len() < MOST_FIELDS && !fields.contains(&control) {
                 fields.push(control);
             }
         } else if role == "button" && !fields.is_empty() && !is_left_alone(&control.name) {
-            return Some(Form { fields, button: control });
+            return Some(Form {
+                fields,
+                button: control,
+            });
         }
     }
     None
@@ -153,7 +177,13 @@ mod tests {
     fn the_form_is_the_named_fields_before_a_named_button() {
         let form = form(&page()).unwrap();
         assert_eq!(form.button.name, "Add");
-        assert_eq!(form.fields, [Control { role: "textbox".into(), name: "Title".into() }]);
+        assert_eq!(
+            form.fields,
+            [Control {
+                role: "textbox".into(),
+                name: "Title".into()
+            }]
+        );
         assert_eq!(super::form(&page()[..2]), None);
     }
 

@@ -17,6 +17,8 @@ use crate::engine::{EngineError, Explorer, Made, Settings, Shown};
 const MOST_HEADINGS: usize = 3;
 /// New texts that are demanded after the trial, beside what was entered and what live regions say.
 const MOST_NEW: usize = 2;
+/// Requests that are demanded after the trial.
+const MOST_REQUESTS: usize = 3;
 /// The longest text that is demanded, in characters.
 const LONGEST: usize = 80;
 /// How long the page gets to show what was entered.
@@ -56,6 +58,7 @@ pub(super) async fn explore(url: &Url, settings: &Settings, printer: Printer) ->
 async fn draft(explorer: &mut Explorer, url: &Url, printer: Printer) -> Result<Draft, TrialError> {
     let document = explorer.open().await?;
     match document.status {
+        _ if document.unreachable => return Err(TrialError::Page(format!("nothing answers at {url}"))),
         Some(status) if status < 400 => {}
         Some(status) => return Err(TrialError::Page(format!("{url} answered {status}"))),
         None => {
@@ -66,13 +69,25 @@ async fn draft(explorer: &mut Explorer, url: &Url, printer: Printer) -> Result<D
     let before = explorer.shown().await?;
     let title = before.page.title.raw().trim().to_owned();
     printer.say(&printer.paint(Look::Dim, &format!("opened {url}: {}", escape(&title, 80))));
-    let mut draft = Draft { url: url.to_string(), name: name(&title, url, "opens"), ..Draft::default() };
-    draft.steps.push(Line::act("navigate", Flow::text(&url[url::Position::BeforePath..url::Position::AfterQuery])));
+    let mut draft = Draft {
+        url: url.to_string(),
+        name: name(&title, url, "opens"),
+        ..Draft::default()
+    };
+    draft.steps.push(Line::act(
+        "navigate",
+        Flow::text(&url[url::Position::BeforePath..url::Position::AfterQuery]),
+    ));
     let mut last = before.clone();
     if let Some(form) = survey::form(&before.tree) {
-        last = try_form(explorer, &form, &before, &mut draft, url, printer).await?.unwrap_or(last);
+        last = try_form(explorer, &form, &before, &mut draft, url, printer)
+            .await?
+            .unwrap_or(last);
     } else {
-        printer.say(&printer.paint(Look::Dim, "found no form: named text fields that a named button follows"));
+        printer.say(&printer.paint(
+            Look::Dim,
+            "found no form: named text fields that a named button follows",
+        ));
     }
     ends(explorer, &before, &last, &mut draft, url).await;
     Ok(draft)
@@ -80,7 +95,11 @@ async fn draft(explorer: &mut Explorer, url: &Url, printer: Printer) -> Result<D
 
 fn name(title: &str, url: &Url, what: &str) -> String {
     let title: String = title.chars().filter(|c| !c.is_control()).take(100).collect();
-    let title = if title.trim().is_empty() { url.path().to_owned() } else { title };
+    let title = if title.trim().is_empty() {
+        url.path().to_owned()
+    } else {
+        title
+    };
     format!("{title}: {what}").chars().take(180).collect()
 }
 
@@ -94,7 +113,9 @@ async fn try_form(
     printer: Printer,
 ) -> Result<Option<Shown>, TrialError> {
     let entries = entries(explorer, form, before).await;
-    let Some(button) = unique(explorer, &[exact(by_role(&form.button))]).await else { return Ok(None) };
+    let Some(button) = unique(explorer, &[exact(by_role(&form.button))]).await else {
+        return Ok(None);
+    };
     if entries.is_empty() {
         return Ok(None);
     }
@@ -102,22 +123,40 @@ async fn try_form(
     for Entry { locator, sample } in &entries {
         let value = sample.value.clone();
         steps.push(Line::act("fill", Flow::with(locator, Flow::text(&value))));
-        if !explorer.act(&Action::Fill(ValueAt { locator: locator.clone(), value })).await? {
+        if !explorer
+            .act(&Action::Fill(ValueAt {
+                locator: locator.clone(),
+                value,
+            }))
+            .await?
+        {
             return Ok(None);
         }
     }
     steps.push(Line::act("click", Flow::of(&button)));
-    let click = Click { locator: button, count: 1, button: MouseButton::Left, modifiers: Vec::new() };
+    let click = Click {
+        locator: button,
+        count: 1,
+        button: MouseButton::Left,
+        modifiers: Vec::new(),
+    };
     if !explorer.act(&Action::Click(click)).await? {
-        printer.say(&format!("the button {:?} could not be clicked", escape(&form.button.name, 80)));
+        printer.say(&format!(
+            "the button {:?} could not be clicked",
+            escape(&form.button.name, 80)
+        ));
         return Ok(None);
     }
     let after = explorer.shown().await?;
     printer.say(&printer.paint(
         Look::Dim,
-        &format!("tried the form: {} filled, {:?} clicked", count(entries.len(), "field"), escape(&form.button.name, 60)),
+        &format!(
+            "tried the form: {} filled, {:?} clicked",
+            count(entries.len(), "field"),
+            escape(&form.button.name, 60)
+        ),
     ));
-    let made = explorer.requests();
+    let made = explorer.requests().await;
     let mut seen = Vec::new();
     for Entry { sample, .. } in entries.iter().filter(|e| e.sample.shows) {
         if let Some(locator) = shows(explorer, &sample.value).await {
@@ -126,11 +165,23 @@ async fn try_form(
         }
     }
     what_changed(explorer, before, &after, &entries, &mut steps).await;
-    steps.extend(made.iter().filter_map(|made| request(made, url)));
-    // A form that was sent by POST would be sent again by a reload.
-    let posted = made.iter().any(|made| made.document && made.method != "GET");
+    steps.extend(requests(&made, url));
+    // A document that came by POST would be sent for again by a reload; one that it redirected to would not.
+    let posted = made
+        .iter()
+        .rev()
+        .find(|made| made.document)
+        .is_some_and(|made| made.method != "GET");
     draft.steps.extend(steps);
-    draft.name = name(before.page.title.raw().trim(), url, if seen.is_empty() { "its form can be sent" } else { "what is entered is shown" });
+    draft.name = name(
+        before.page.title.raw().trim(),
+        url,
+        if seen.is_empty() {
+            "its form can be sent"
+        } else {
+            "what is entered is shown"
+        },
+    );
     if posted || seen.is_empty() {
         return Ok(Some(after));
     }
@@ -143,7 +194,11 @@ async fn try_form(
         }
     }
     if !kept.is_empty() {
-        draft.name = name(before.page.title.raw().trim(), url, "what is entered is shown, and still there after a reload");
+        draft.name = name(
+            before.page.title.raw().trim(),
+            url,
+            "what is entered is shown, and still there after a reload",
+        );
         draft.steps.push(Line::act("reload", Flow::Map(Vec::new())));
         draft.steps.extend(kept);
     }
@@ -156,10 +211,14 @@ async fn entries(explorer: &Explorer, form: &Form, before: &Shown) -> Vec<Entry>
     let is_shown = |text: &str| shown.iter().any(|other| other.contains(text));
     let mut entries = Vec::new();
     for (number, field) in form.fields.iter().enumerate() {
-        let label = || By::Label { label: field.name.clone() };
+        let label = || By::Label {
+            label: field.name.clone(),
+        };
         let choices = [loose(label()), exact(label()), exact(by_role(field))];
         for locator in choices {
-            let Some(element) = explorer.element(&locator, &ATTRIBUTES).await else { continue };
+            let Some(element) = explorer.element(&locator, &ATTRIBUTES).await else {
+                continue;
+            };
             if !element.editable || !element.enabled {
                 continue;
             }
@@ -194,7 +253,9 @@ async fn what_changed(explorer: &Explorer, before: &Shown, after: &Shown, entrie
     let (old, news) = (survey::texts(&before.tree), survey::news(&after.tree));
     let is_entered = |text: &str| entries.iter().any(|e| text.contains(&e.sample.value));
     let mut others = 0;
-    let fresh = survey::texts(&after.tree).into_iter().filter(|text| !old.contains(text) && !is_entered(text));
+    let fresh = survey::texts(&after.tree)
+        .into_iter()
+        .filter(|text| !old.contains(text) && !is_entered(text));
     for text in fresh.filter(|text| text.chars().count() <= LONGEST) {
         if !news.contains(&text) {
             others += 1;
@@ -209,38 +270,65 @@ async fn what_changed(explorer: &Explorer, before: &Shown, after: &Shown, entrie
     }
     for role in COUNTED {
         let (was, is) = (survey::count(&before.tree, role), survey::count(&after.tree, role));
-        let locator = loose(By::Role { role: role.to_owned(), name: None });
+        let locator = loose(By::Role {
+            role: role.to_owned(),
+            name: None,
+        });
         if was != is
             && let Some(seen) = explorer.count(&locator).await.filter(|seen| *seen > 0)
         {
-            steps.push(Line::expect("count", Flow::with(&locator, Flow::Number(seen.into()))));
+            steps.push(Line::count(&locator, seen));
         }
     }
     for Entry { locator, .. } in entries {
-        let emptied = explorer.element(locator, &[]).await.and_then(|e| e.value).is_some_and(|v| v.is_empty());
+        let emptied = explorer
+            .element(locator, &[])
+            .await
+            .and_then(|e| e.value)
+            .is_some_and(|v| v.is_empty());
         if emptied {
             steps.push(Line::expect("value_equals", Flow::with(locator, Flow::text(""))));
         }
     }
 }
 
-/// A request that the page made of its own origin, as an expectation.
-fn request(made: &Made, url: &Url) -> Option<Line> {
-    let to = Url::parse(&made.url).ok().filter(|to| to.origin() == url.origin())?;
-    let matters = made.script || (made.document && made.method != "GET");
-    let status = made.status.filter(|_| matters)?;
-    let fields = vec![
-        ("method", Flow::text(&made.method)),
-        ("path", Flow::text(to.path())),
-        ("status", Flow::Number(status.into())),
-    ];
-    Some(Line::expect("request", Flow::Map(fields)))
+/// The requests that the page made of its own origin, as expectations.
+fn requests(made: &[Made], url: &Url) -> Vec<Line> {
+    let mut lines: Vec<(String, Line)> = Vec::new();
+    for made in made
+        .iter()
+        .filter(|made| made.script || (made.document && made.method != "GET"))
+    {
+        let Some(to) = Url::parse(&made.url).ok().filter(|to| to.origin() == url.origin()) else {
+            continue;
+        };
+        let (Some(status), key) = (made.status, format!("{} {}", made.method, to.path())) else {
+            continue;
+        };
+        if lines.len() >= MOST_REQUESTS || lines.iter().any(|(other, _)| *other == key) {
+            continue;
+        }
+        let fields = vec![
+            ("method", Flow::text(&made.method)),
+            ("path", Flow::text(to.path())),
+            ("status", Flow::Number(status.into())),
+        ];
+        lines.push((key, Line::expect("request", Flow::Map(fields))));
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 /// What holds at the end.
 async fn ends(explorer: &Explorer, before: &Shown, last: &Shown, draft: &mut Draft, url: &Url) {
-    for heading in survey::headings(&last.tree).into_iter().filter(|h| h.chars().count() <= LONGEST).take(MOST_HEADINGS) {
-        let locator = exact(By::Role { role: "heading".into(), name: Some(heading) });
+    for heading in survey::headings(&last.tree)
+        .into_iter()
+        .filter(|h| h.chars().count() <= LONGEST)
+        .take(MOST_HEADINGS)
+    {
+        let locator = exact(By::Role {
+            role: "heading".into(),
+            name: Some(heading),
+        });
         if explorer.is_visible(&locator).await {
             draft.ends.push(Line::end("visible", Flow::of(&locator)));
         }
@@ -248,7 +336,9 @@ async fn ends(explorer: &Explorer, before: &Shown, last: &Shown, draft: &mut Dra
     if let Ok(at) = Url::parse(last.page.url.raw())
         && at.origin() == url.origin()
     {
-        draft.ends.push(Line::end("url_is", Flow::text(&at[url::Position::BeforePath..])));
+        draft
+            .ends
+            .push(Line::end("url_is", Flow::text(&at[url::Position::BeforePath..])));
     }
     let title = last.page.title.raw();
     if !title.is_empty() && title == before.page.title.raw() {
@@ -267,17 +357,33 @@ async fn unique(explorer: &Explorer, choices: &[Locator]) -> Option<Locator> {
 }
 
 fn by_role(control: &Control) -> By {
-    By::Role { role: control.role.clone(), name: Some(control.name.clone()) }
+    By::Role {
+        role: control.role.clone(),
+        name: Some(control.name.clone()),
+    }
 }
 
 fn exact(by: By) -> Locator {
-    Locator { exact: true, ..loose(by) }
+    Locator {
+        exact: true,
+        ..loose(by)
+    }
 }
 
 fn loose(by: By) -> Locator {
-    Locator { by, exact: false, regex: false, nth: None, within: None }
+    Locator {
+        by,
+        exact: false,
+        regex: false,
+        nth: None,
+        within: None,
+    }
 }
 
 fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
 }

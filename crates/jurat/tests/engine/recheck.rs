@@ -1,0 +1,399 @@
+//! What a bundle proves: its verdict follows from its facts, whoever seals it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use jurat::engine::{self, Format, ParseOptions, RecheckError};
+use jurat_core::canon::to_canonical;
+use jurat_core::observation::Record;
+use jurat_core::outcome::Answer;
+use jurat_core::plan::Plan;
+use jurat_core::verdict::{Verdict, judge};
+use jurat_evidence::{Bundle, reseal};
+use serde_json::{Value, json};
+
+use super::kit::{alone, contract, copy, deaf, files, lines, run, serve, settings};
+
+const PAGE: &str = r#"<!doctype html><title>Notes</title><link rel=icon href=data:,>
+<form><label>New note <input></label> <button>Add</button></form><p role=status></p><ul aria-label=Notes></ul>
+<script>
+document.querySelector('form').onsubmit = event => {
+  event.preventDefault();
+  const item = document.createElement('li');
+  item.textContent = document.querySelector('input').value;
+  document.querySelector('ul').append(item);
+  document.querySelector('p').textContent = 'Saved';
+};
+</script>"#;
+
+const REST: &str = "steps:
+  - navigate: /
+  - { id: write, fill: { label: New note, value: buy milk } }
+  - { id: add, click: { role: button, name: Add } }
+  - { id: said, expect: { text_equals: { role: status, value: Saved } } }
+expect:
+  - { id: listed, visible: { text: buy milk } }
+  - { id: quiet, console_clean: {} }
+  - { id: address, url_is: / }
+capture: { screenshot: always }";
+
+/// A real pass and a real fail, made once: the second page never says that it saved.
+fn bundles() -> &'static [PathBuf; 2] {
+    static BUNDLES: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    BUNDLES.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("engine-recheck");
+        let _ = fs::remove_dir_all(&root);
+        let make = |page: &str, expected: Answer| {
+            let site = serve(&[("/", page)]);
+            let rest = format!("{REST}\nbudget: {{ step: {} }}", if expected == Answer::Pass { "10s" } else { "1s" });
+            let report = run(&contract("notes", &site.origin(), &rest), &settings(&root), deaf());
+            assert_eq!(report.verdict.verdict, expected, "{:#?}", report.verdict);
+            assert!(report.bundle.is_absolute());
+            assert_eq!(engine::recheck(&report.bundle).unwrap().verdict, report.verdict);
+            report.bundle
+        };
+        [make(PAGE, Answer::Pass), make(&PAGE.replace("= 'Saved'", "= 'Done'"), Answer::Fail)]
+    })
+}
+
+/// The verdict that the facts in a directory give, whatever its `verdict.json` says.
+fn facts_give(bundle: &Path) -> Verdict {
+    let bundle = Bundle::open(bundle).unwrap();
+    let text = String::from_utf8(bundle.contract().to_vec()).unwrap();
+    let contract = engine::parse(&text, Format::Json, &ParseOptions::default()).unwrap();
+    let plan: Plan = serde_json::from_slice(bundle.plan()).unwrap();
+    let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let record = Record {
+        observations: of(bundle.observations()).lines().map(|l| serde_json::from_str(l).unwrap()).collect(),
+        events: of(bundle.events()).lines().map(|l| serde_json::from_str(l).unwrap()).collect(),
+    };
+    judge(&contract, &plan, &record)
+}
+
+/// Demands that a bundle whose digests all agree is refused, because of this file.
+#[track_caller]
+fn refused(bundle: &Path, file: &str) -> String {
+    Bundle::open(bundle).unwrap();
+    match engine::recheck(bundle) {
+        Err(RecheckError::Disagrees { file: named, why }) => {
+            assert_eq!(named, file, "{why}");
+            why
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Changes the lines of a JSONL file; gives how many were changed. A line that becomes null is removed.
+fn edit(file: &Path, change: impl Fn(&mut Value)) -> usize {
+    let before = lines(file);
+    let mut after = before.clone();
+    after.iter_mut().for_each(change);
+    let changed = before.iter().zip(&after).filter(|(b, a)| b != a).count();
+    let text: String = after.iter().filter(|line| !line.is_null()).map(|line| format!("{line}\n")).collect();
+    fs::write(file, text).unwrap();
+    changed
+}
+
+/// One edit of what was observed, and what must come of it.
+struct Edit {
+    what: &'static str,
+    file: &'static str,
+    change: fn(&mut Value),
+    verdict: Answer,
+    /// A class among the reasons.
+    reason: &'static str,
+}
+
+fn of<'a>(line: &'a mut Value, criterion: &str, kind: &str) -> Option<&'a mut Value> {
+    (line["criterion"] == criterion && line["fact"]["kind"] == kind).then(|| &mut line["fact"])
+}
+
+fn event<'a>(line: &'a mut Value, kind: &str) -> Option<&'a mut Value> {
+    (line["what"]["event"] == kind).then(|| &mut line["what"])
+}
+
+const EDITS: &[Edit] = &[
+    Edit {
+        what: "the text of an element",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "said", "probe") { fact["elements"][0]["text"] = json!("Nothing happened"); },
+        verdict: Answer::Fail,
+        reason: "expectation_not_met",
+    },
+    Edit {
+        what: "a box made empty",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "listed", "probe") { fact["elements"][0]["layout"]["boxes"] = json!([]); },
+        verdict: Answer::Fail,
+        reason: "expectation_not_met",
+    },
+    Edit {
+        what: "an element made transparent",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "listed", "probe") { fact["elements"][0]["layout"]["opacity"] = json!(0); },
+        verdict: Answer::Fail,
+        reason: "expectation_not_met",
+    },
+    Edit {
+        what: "a click that something else took",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "add", "action") { fact["received"] = json!({ "own": false, "other": "div.cover" }); },
+        verdict: Answer::Fail,
+        reason: "action_not_possible",
+    },
+    Edit {
+        what: "a field that took nothing",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "write", "action") { fact["after"] = json!(""); },
+        verdict: Answer::Fail,
+        reason: "action_not_possible",
+    },
+    Edit {
+        what: "the address",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "address", "page") {
+            let url = format!("{}elsewhere", fact["url"].as_str().unwrap());
+            fact["url"] = json!(url);
+        },
+        verdict: Answer::Fail,
+        reason: "expectation_not_met",
+    },
+    Edit {
+        what: "a request that was never answered",
+        file: "observations.jsonl",
+        change: |l| if let Some(fact) = of(l, "listed", "settled") { fact["in_flight"] = json!(2); },
+        verdict: Answer::Inconclusive,
+        reason: "evidence_missing",
+    },
+    Edit {
+        what: "an observation from before the last action",
+        file: "observations.jsonl",
+        change: |l| if l["criterion"] == "said" { l["after_action"] = json!(0); },
+        verdict: Answer::Inconclusive,
+        reason: "evidence_missing",
+    },
+    Edit {
+        what: "an observation that is gone",
+        file: "observations.jsonl",
+        change: |l| if l["criterion"] == "listed" { *l = Value::Null; },
+        verdict: Answer::Inconclusive,
+        reason: "evidence_missing",
+    },
+    Edit {
+        what: "a document that was not found",
+        file: "observations.jsonl",
+        change: |l| if of(l, "step-1", "action").is_some() { l["fact"]["document"]["status"] = json!(404); },
+        verdict: Answer::Fail,
+        reason: "navigation_failed",
+    },
+    Edit {
+        what: "a process that stayed",
+        file: "events.jsonl",
+        change: |l| if let Some(what) = event(l, "leftovers") { what["processes"] = json!(1); },
+        verdict: Answer::Inconclusive,
+        reason: "leftover_processes",
+    },
+    Edit {
+        what: "canaries that nobody read",
+        file: "events.jsonl",
+        change: |l| if event(l, "canaries").is_some() { *l = Value::Null; },
+        verdict: Answer::Inconclusive,
+        reason: "evidence_missing",
+    },
+    Edit {
+        what: "processes that nobody counted",
+        file: "events.jsonl",
+        change: |l| if event(l, "leftovers").is_some() { *l = Value::Null; },
+        verdict: Answer::Inconclusive,
+        reason: "evidence_missing",
+    },
+    Edit {
+        what: "a confinement that nobody wrote down",
+        file: "events.jsonl",
+        change: |l| if event(l, "confinement").is_some() { *l = Value::Null; },
+        verdict: Answer::Inconclusive,
+        reason: "confinement_insufficient",
+    },
+    Edit {
+        what: "a request to another port",
+        file: "events.jsonl",
+        change: |l| if let Some(what) = event(l, "guard") {
+            what["url"] = json!("http://127.0.0.1:9/collect");
+            what["disposition"] = json!("refused");
+            what["reason"] = json!("off_origin");
+        },
+        verdict: Answer::Inconclusive,
+        reason: "boundary_violation",
+    },
+];
+
+#[test]
+fn an_edited_fact_gives_another_verdict_however_it_is_sealed() {
+    let _alone = alone();
+    let desk = tempfile::tempdir().unwrap();
+    for (i, edited) in EDITS.iter().enumerate() {
+        let place = desk.path().join(i.to_string());
+        fs::create_dir(&place).unwrap();
+        let bundle = copy(&bundles()[0], &place);
+        assert!(edit(&bundle.join(edited.file), edited.change) > 0, "{}: nothing to edit", edited.what);
+        assert!(matches!(engine::recheck(&bundle), Err(RecheckError::Audit(_))), "{}: the seal holds", edited.what);
+
+        reseal(&bundle, |_| {}).unwrap();
+        let why = refused(&bundle, "verdict.json");
+        let derived = facts_give(&bundle);
+        assert_eq!(derived.verdict, edited.verdict, "{}: {derived:#?}", edited.what);
+        assert!(derived.reasons.iter().any(|r| r == edited.reason), "{}: {:?}", edited.what, derived.reasons);
+        assert!(why.contains(edited.verdict.as_str()), "{}: {why}", edited.what);
+
+        // With the verdict that follows, all agrees again; with any other, the statement is refused.
+        fs::write(bundle.join("verdict.json"), to_canonical(&derived).unwrap()).unwrap();
+        reseal(&bundle, |_| {}).unwrap();
+        refused(&bundle, "statement.dsse.json");
+        reseal(&bundle, |predicate| predicate.verdict = derived.verdict).unwrap();
+        assert_eq!(engine::derive(&Bundle::open(&bundle).unwrap()).unwrap(), derived, "{}", edited.what);
+    }
+}
+
+#[test]
+fn a_fail_that_is_called_a_pass_is_refused() {
+    let _alone = alone();
+    let desk = tempfile::tempdir().unwrap();
+    let bundle = copy(&bundles()[1], desk.path());
+    let path = bundle.join("verdict.json");
+    let mut verdict: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    verdict["verdict"] = json!("pass");
+    verdict["reasons"] = json!([]);
+    for criterion in verdict["criteria"].as_array_mut().unwrap() {
+        criterion["outcome"] = json!("pass");
+        criterion["reasons"] = json!([]);
+    }
+    fs::write(&path, to_canonical(&verdict).unwrap()).unwrap();
+    reseal(&bundle, |predicate| predicate.verdict = Answer::Pass).unwrap();
+    assert!(refused(&bundle, "verdict.json").contains("fail"));
+
+    // The statement alone cannot say otherwise either.
+    fs::write(&path, fs::read(bundles()[1].join("verdict.json")).unwrap()).unwrap();
+    reseal(&bundle, |predicate| predicate.verdict = Answer::Pass).unwrap();
+    refused(&bundle, "statement.dsse.json");
+}
+
+#[test]
+fn a_plan_that_does_not_follow_is_refused() {
+    let _alone = alone();
+    let desk = tempfile::tempdir().unwrap();
+    type Change = fn(&mut Value);
+    let changes: [(&str, &str, Change); 6] = [
+        ("plan.json", "fewer criteria", |p| p["criteria"].as_array_mut().unwrap().truncate(1)),
+        ("plan.json", "another order of actions", |p| p["criteria"][3]["after_action"] = json!(0)),
+        ("plan.json", "a further origin", |p| p["allow"] = json!(["http://127.0.0.1:9"])),
+        ("plan.json", "no viewport", |p| p["viewports"] = json!([])),
+        ("plan.json", "another budget", |p| p["wall_ms"] = json!(1)),
+        ("plan.json", "another contract", |p| p["contract_ref"] = json!(format!("sha256:{}", "0".repeat(64)))),
+    ];
+    for (i, (file, what, change)) in changes.into_iter().enumerate() {
+        let place = desk.path().join(i.to_string());
+        fs::create_dir(&place).unwrap();
+        let bundle = copy(&bundles()[0], &place);
+        let path = bundle.join("plan.json");
+        let mut plan: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let before = plan.clone();
+        change(&mut plan);
+        assert_ne!(plan, before, "{what}");
+        fs::write(&path, to_canonical(&plan).unwrap()).unwrap();
+        reseal(&bundle, |_| {}).unwrap();
+        assert!(!refused(&bundle, file).is_empty(), "{what}");
+    }
+}
+
+/// The level that was demanded is part of the plan, so a weaker one is another plan with another verdict, and says so.
+#[test]
+fn a_weaker_demand_does_not_turn_a_sealed_verdict() {
+    let _alone = alone();
+    let desk = tempfile::tempdir().unwrap();
+    let site = serve(&[("/", PAGE)]);
+    let mut strict = settings(&desk.path().join("evidence"));
+    strict.accept_confinement = jurat_core::confinement::Level::Netns;
+    let report = run(&contract("notes", &site.origin(), REST), &strict, deaf());
+    assert_eq!(report.verdict.verdict, Answer::Inconclusive);
+    assert_eq!(report.verdict.reasons, ["confinement_insufficient"]);
+
+    let bundle = copy(&report.bundle, desk.path());
+    demand(&bundle, "guard_only");
+    reseal(&bundle, |_| {}).unwrap();
+    assert!(refused(&bundle, "verdict.json").contains("pass"));
+    reseal(&bundle, |predicate| predicate.verdict = Answer::Pass).unwrap();
+    refused(&bundle, "verdict.json");
+    // Whoever rewrites the verdict too has another run: one that says what it accepted.
+    let derived = facts_give(&bundle);
+    fs::write(bundle.join("verdict.json"), to_canonical(&derived).unwrap()).unwrap();
+    reseal(&bundle, |predicate| predicate.verdict = derived.verdict).unwrap();
+    let rechecked = engine::recheck(&bundle).unwrap();
+    assert_eq!(rechecked.verdict.verdict, Answer::Pass);
+    assert_eq!(rechecked.verdict.confinement, report.verdict.confinement, "what held is a fact, and stays one");
+    let html = engine::report(&bundle, "html").unwrap();
+    assert!(html.contains("guard_only, which this run accepted in so many words"));
+
+    // The other way round, a pass at this level is none where more is demanded.
+    let stricter = desk.path().join("stricter");
+    fs::create_dir(&stricter).unwrap();
+    let bundle = copy(&bundles()[0], &stricter);
+    demand(&bundle, "lane");
+    reseal(&bundle, |_| {}).unwrap();
+    assert!(refused(&bundle, "verdict.json").contains("inconclusive"));
+
+    // And a level that did not hold cannot be claimed for the same verdict.
+    let claimed = desk.path().join("claimed");
+    fs::create_dir(&claimed).unwrap();
+    let bundle = copy(&bundles()[0], &claimed);
+    let raise = |line: &mut Value| {
+        if let Some(what) = event(line, "confinement") {
+            what["level"] = json!("lane");
+        }
+    };
+    assert_eq!(edit(&bundle.join("events.jsonl"), raise), 1);
+    reseal(&bundle, |_| {}).unwrap();
+    refused(&bundle, "verdict.json");
+}
+
+fn demand(bundle: &Path, level: &str) {
+    let path = bundle.join("plan.json");
+    let mut plan: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    plan["accept_confinement"] = json!(level);
+    fs::write(&path, to_canonical(&plan).unwrap()).unwrap();
+}
+
+#[test]
+fn one_flipped_byte_in_any_file_is_found_and_named() {
+    let _alone = alone();
+    let desk = tempfile::tempdir().unwrap();
+    let bundle = copy(&bundles()[0], desk.path());
+    let all = files(&bundle);
+    assert!(all.len() >= 9, "{all:?}");
+    for file in all {
+        let whole = fs::read(&file).unwrap();
+        let mut flipped = whole.clone();
+        let middle = flipped.len() / 2;
+        flipped[middle] ^= 1;
+        fs::write(&file, &flipped).unwrap();
+        let name = file.strip_prefix(&bundle).unwrap().display().to_string();
+        let error = engine::recheck(&bundle).unwrap_err().to_string();
+        assert!(error.contains(&name), "{name}: {error}");
+        fs::write(&file, whole).unwrap();
+    }
+    engine::recheck(&bundle).unwrap();
+}
+
+#[test]
+fn a_verdict_comes_from_disk_alone_and_is_the_same_each_time() {
+    let _alone = alone();
+    let bundle = &bundles()[0];
+    let sealed = fs::read(bundle.join("verdict.json")).unwrap();
+    for _ in 0..3 {
+        let rechecked = engine::recheck(bundle).unwrap();
+        assert_eq!(to_canonical(&rechecked.verdict).unwrap(), sealed);
+        assert_eq!((rechecked.contract_name.as_str(), &rechecked.bundle), ("notes", bundle));
+        assert_eq!(bundle.file_name().unwrap().to_str(), Some(rechecked.run_id.as_str()));
+    }
+    assert_eq!(fs::read_to_string(bundle.join("report.html")).unwrap(), engine::report(bundle, "html").unwrap());
+}
