@@ -136,6 +136,19 @@ async fn redirects_caches_and_sockets_are_told_apart() {
     );
     open.wait_for(|h| matches!(h, Happening::Request(r) if r.kind == "EventSource"))
         .await;
+    // Ends may be told later than the page goes on.
+    open.wait_for(|h| matches!(h, Happening::RequestEnd(e) if e.id.ends_with("#1")))
+        .await;
+    for path in ["/_site/cached", "/_site/ws", "/gone"] {
+        let all = open.happenings();
+        for id in all.iter().filter_map(|h| match h {
+            Happening::Request(r) if r.url.raw().ends_with(path) => Some(r.id.clone()),
+            _ => None,
+        }) {
+            open.wait_for(|h| matches!(h, Happening::RequestEnd(e) if e.id == id))
+                .await;
+        }
+    }
     let all = open.happenings();
     let end = |id: &str| {
         all.iter().find_map(|h| match h {

@@ -66,7 +66,9 @@ pub fn is_expected_refusal(url: &url::Url, plan: &Plan) -> bool {
     plan.refuse.iter().any(|known| {
         known == &origin
             || known.strip_prefix("https://*.").is_some_and(|suffix| {
-                origin.strip_prefix("https://").is_some_and(|host| host.ends_with(&format!(".{suffix}")))
+                origin
+                    .strip_prefix("https://")
+                    .is_some_and(|host| host.ends_with(&format!(".{suffix}")))
             })
     })
 }
@@ -83,7 +85,13 @@ pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
     let mut known = BTreeSet::new();
     let mut add = |event: &Event, kind, url: &str, owner| {
         if known.insert((event.viewport.clone(), kind, url.to_owned(), owner)) {
-            found.push(Violation { kind, url: Untrusted::new(url), owner, viewport: event.viewport.clone(), seq: event.seq });
+            found.push(Violation {
+                kind,
+                url: Untrusted::new(url),
+                owner,
+                viewport: event.viewport.clone(),
+                seq: event.seq,
+            });
         }
     };
     for event in events {
@@ -117,10 +125,13 @@ fn is_off(url: &str, plan: &Plan, refusals: bool) -> bool {
 
 /// Whether the page left the origins that the contract names, in one viewport, before `seq`.
 pub fn left_origin<'a>(plan: &Plan, events: &'a [Event], viewport: &str, seq: u64) -> Option<&'a Untrusted> {
-    events.iter().filter(|e| e.seq < seq && e.viewport.as_deref() == Some(viewport)).find_map(|e| match &e.what {
-        Happening::Navigation(n) if n.main && is_off(n.url.raw(), plan, false) => Some(&n.url),
-        _ => None,
-    })
+    events
+        .iter()
+        .filter(|e| e.seq < seq && e.viewport.as_deref() == Some(viewport))
+        .find_map(|e| match &e.what {
+            Happening::Navigation(n) if n.main && is_off(n.url.raw(), plan, false) => Some(&n.url),
+            _ => None,
+        })
 }
 
 /// What DevTools told of requests, by where they went.
@@ -132,7 +143,11 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn of(events: &'a [Event]) -> Self {
-        let mut told = Self { by_url: HashMap::new(), by_authority: HashMap::new(), documents: BTreeSet::new() };
+        let mut told = Self {
+            by_url: HashMap::new(),
+            by_authority: HashMap::new(),
+            documents: BTreeSet::new(),
+        };
         for event in events {
             let viewport = event.viewport.as_deref();
             match &event.what {
@@ -168,7 +183,9 @@ impl<'a> Told<'a> {
 
 /// A URL without its fragment, a WebSocket's as the guard sees it.
 fn plain_url(text: &str) -> String {
-    let text = text.strip_prefix("ws://").map_or_else(|| text.to_owned(), |rest| format!("http://{rest}"));
+    let text = text
+        .strip_prefix("ws://")
+        .map_or_else(|| text.to_owned(), |rest| format!("http://{rest}"));
     match url::Url::parse(&text) {
         Ok(mut url) => {
             url.set_fragment(None);
@@ -181,7 +198,9 @@ fn plain_url(text: &str) -> String {
 /// `host:port` of a URL, or of the `host:port` of a tunnel.
 fn authority(text: &str) -> Option<String> {
     if !text.contains("://") {
-        return url::Url::parse(&format!("ftp://{text}/")).ok().map(|_| text.to_lowercase());
+        return url::Url::parse(&format!("ftp://{text}/"))
+            .ok()
+            .map(|_| text.to_lowercase());
     }
     let url = url::Url::parse(text).ok()?;
     Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))

@@ -112,7 +112,11 @@ pub struct Layer {
 impl Layer {
     /// A layer with its state and detail.
     pub fn new(name: &str, state: LayerState, detail: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state, detail: detail.into() }
+        Self {
+            name: name.to_owned(),
+            state,
+            detail: detail.into(),
+        }
     }
 }
 
@@ -162,7 +166,10 @@ mod tests {
         }
         assert_eq!("Lane".parse::<Level>(), Err(UnknownLevel("Lane".to_owned())));
         for sandbox in [Sandbox::On, Sandbox::Off] {
-            assert_eq!(serde_json::to_string(&sandbox).unwrap(), format!("\"{}\"", sandbox.as_str()));
+            assert_eq!(
+                serde_json::to_string(&sandbox).unwrap(),
+                format!("\"{}\"", sandbox.as_str())
+            );
         }
     }
 

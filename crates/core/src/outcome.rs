@@ -39,14 +39,23 @@ impl Pass {
     /// # Errors
     /// Without any observation, or with none young enough, there is no pass but the reason why not.
     pub fn proven(facts: &[&Observation], last_action: u32) -> Result<Self, Reason> {
-        let seen: Vec<_> = facts.iter().filter(|o| !matches!(o.fact, Fact::NotObserved(_) | Fact::Screenshot(_))).collect();
+        let seen: Vec<_> = facts
+            .iter()
+            .filter(|o| !matches!(o.fact, Fact::NotObserved(_) | Fact::Screenshot(_)))
+            .collect();
         if seen.is_empty() {
             return Err(Reason::new(ReasonClass::EvidenceMissing, ReasonDetail::NoObservation));
         }
         if !seen.iter().any(|o| o.after_action >= last_action) {
-            return Err(Reason::new(ReasonClass::EvidenceMissing, ReasonDetail::StaleObservation));
+            return Err(Reason::new(
+                ReasonClass::EvidenceMissing,
+                ReasonDetail::StaleObservation,
+            ));
         }
-        Ok(Self { basis: Basis::Proven, cites: seen.iter().map(|o| o.seq).collect() })
+        Ok(Self {
+            basis: Basis::Proven,
+            cites: seen.iter().map(|o| o.seq).collect(),
+        })
     }
 
     /// What it rests on.
@@ -122,7 +131,11 @@ impl Outcome {
 
     /// An outcome that is no pass and cites nothing.
     pub fn not(reason: Reason) -> Self {
-        Self::Not { reason, cites: Vec::new(), seen: Untrusted::default() }
+        Self::Not {
+            reason,
+            cites: Vec::new(),
+            seen: Untrusted::default(),
+        }
     }
 }
 
@@ -139,18 +152,27 @@ mod tests {
             viewport: "desktop".into(),
             criterion: "step-1".into(),
             after_action,
-            fact: Fact::Page(PageFact { url: Untrusted::default(), title: Untrusted::default() }),
+            fact: Fact::Page(PageFact {
+                url: Untrusted::default(),
+                title: Untrusted::default(),
+            }),
         }
     }
 
     #[test]
     fn nothing_seen_is_no_pass() {
-        assert_eq!(Pass::proven(&[], 0).unwrap_err().detail, Some(ReasonDetail::NoObservation));
+        assert_eq!(
+            Pass::proven(&[], 0).unwrap_err().detail,
+            Some(ReasonDetail::NoObservation)
+        );
     }
 
     #[test]
     fn what_was_seen_before_the_last_action_is_no_pass() {
-        assert_eq!(Pass::proven(&[&page(1, 1)], 2).unwrap_err().detail, Some(ReasonDetail::StaleObservation));
+        assert_eq!(
+            Pass::proven(&[&page(1, 1)], 2).unwrap_err().detail,
+            Some(ReasonDetail::StaleObservation)
+        );
         assert_eq!(Pass::proven(&[&page(1, 1), &page(2, 2)], 2).unwrap().cites(), [1, 2]);
     }
 

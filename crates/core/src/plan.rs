@@ -63,7 +63,13 @@ pub struct PlannedViewport {
 
 impl From<&Viewport> for PlannedViewport {
     fn from(v: &Viewport) -> Self {
-        Self { name: v.name.clone(), width: v.width, height: v.height, mobile: v.mobile(), scale: v.scale }
+        Self {
+            name: v.name.clone(),
+            width: v.width,
+            height: v.height,
+            mobile: v.mobile(),
+            scale: v.scale,
+        }
     }
 }
 
@@ -168,7 +174,12 @@ pub fn criteria(contract: &Contract) -> Vec<PlannedCriterion> {
     if !matches!(contract.steps.first().map(|s| &s.action), Some(Action::Navigate(_))) {
         actions = 1;
         let source = Source::Open;
-        all.push(PlannedCriterion { id: OPEN_ID.into(), kind: "navigate".into(), source, after_action: actions });
+        all.push(PlannedCriterion {
+            id: OPEN_ID.into(),
+            kind: "navigate".into(),
+            source,
+            after_action: actions,
+        });
     }
     let steps = contract.steps.iter().zip(0u32..).map(|(step, i)| {
         if !matches!(step.action, Action::Wait(_) | Action::Expect(_)) {

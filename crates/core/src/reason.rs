@@ -63,25 +63,42 @@ closed! {
 impl ReasonClass {
     /// Whether it speaks against the app (`fail`) or against knowing (`inconclusive`).
     pub fn is_fail(self) -> bool {
-        matches!(self, Self::ExpectationNotMet | Self::ActionNotPossible | Self::NavigationFailed | Self::AppExited)
+        matches!(
+            self,
+            Self::ExpectationNotMet | Self::ActionNotPossible | Self::NavigationFailed | Self::AppExited
+        )
     }
 
     /// What to do about it, in one sentence.
     pub fn advice(self) -> &'static str {
         match self {
-            Self::ExpectationNotMet | Self::ActionNotPossible => "Look at the screenshot and at what was seen; fix the app, or the contract if it asks for the wrong thing.",
+            Self::ExpectationNotMet | Self::ActionNotPossible => {
+                "Look at the screenshot and at what was seen; fix the app, or the contract if it asks for the wrong thing."
+            }
             Self::NavigationFailed => "Open the address by hand and look at the server's log.",
             Self::AppExited => "Look at the app's log.",
             Self::TargetUnreachable => "Start the app first, and check the port in target.url.",
-            Self::PageUnresponsive => "Look for an endless loop, an endless dialog or a very large document in the page.",
+            Self::PageUnresponsive => {
+                "Look for an endless loop, an endless dialog or a very large document in the page."
+            }
             Self::BrowserCrashed => "Run it again; if it comes back, look at memory and /dev/shm with `jurat doctor`.",
             Self::BudgetExhausted => "Raise budget.wall, or split the contract.",
-            Self::BoundaryViolation => "Serve it from the target's origin, name the origin under target.allow, or a known third party under target.refuse.",
-            Self::EvidenceMissing => "Look at the detail: the page may be moving too much to be read, or a request never ends.",
-            Self::ConfinementInsufficient => "Run where a stronger confinement works (`jurat doctor`), or accept this one with --accept-confinement.",
-            Self::CanaryHit => "Something outside the guard was reached: do not trust this page, and look for another program that scans ports.",
+            Self::BoundaryViolation => {
+                "Serve it from the target's origin, name the origin under target.allow, or a known third party under target.refuse."
+            }
+            Self::EvidenceMissing => {
+                "Look at the detail: the page may be moving too much to be read, or a request never ends."
+            }
+            Self::ConfinementInsufficient => {
+                "Run where a stronger confinement works (`jurat doctor`), or accept this one with --accept-confinement."
+            }
+            Self::CanaryHit => {
+                "Something outside the guard was reached: do not trust this page, and look for another program that scans ports."
+            }
             Self::GuardFailed => "Run it again; this is a fault of jurat's surroundings or of jurat.",
-            Self::LeftoverProcesses => "Look for what is still running; this is a fault of jurat or of its surroundings.",
+            Self::LeftoverProcesses => {
+                "Look for what is still running; this is a fault of jurat or of its surroundings."
+            }
             Self::NotReached => "Fix the earlier step first.",
             Self::Cancelled => "Run it again.",
         }
@@ -166,7 +183,10 @@ pub struct Reason {
 impl Reason {
     /// A class with a detail.
     pub fn new(class: ReasonClass, detail: ReasonDetail) -> Self {
-        Self { class, detail: Some(detail) }
+        Self {
+            class,
+            detail: Some(detail),
+        }
     }
 
     /// A class alone.

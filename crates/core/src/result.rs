@@ -179,7 +179,11 @@ impl From<&Violation> for ViolationEntry {
 impl RunResult {
     /// The result of some runs.
     pub fn new(runs: Vec<RunEntry>, answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self { schema: RESULT_SCHEMA.into(), verdict: Answer::fold(answers).into(), runs }
+        Self {
+            schema: RESULT_SCHEMA.into(),
+            verdict: Answer::fold(answers).into(),
+            runs,
+        }
     }
 }
 

@@ -87,7 +87,10 @@ mod tests {
     #[test]
     fn escapes_what_acts_on_a_terminal_and_keeps_plain_text() {
         assert_eq!(escape("grün ✓ 漢", 80), "grün ✓ 漢");
-        assert_eq!(escape("a\u{1b}[31mb\u{202e}c\nd\u{200b}", 80), "a\\u{1b}[31mb\\u{202e}c⏎d\\u{200b}");
+        assert_eq!(
+            escape("a\u{1b}[31mb\u{202e}c\nd\u{200b}", 80),
+            "a\\u{1b}[31mb\\u{202e}c⏎d\\u{200b}"
+        );
         assert_eq!(escape("abcdef", 3), "abc…");
     }
 

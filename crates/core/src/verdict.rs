@@ -84,7 +84,14 @@ pub fn judge(contract: &Contract, plan: &Plan, record: &Record) -> Verdict {
     let confinement = confinement_of(&record.events);
     let canary_hits = canary_hits(&record.events);
     let processes_left = processes_left(&record.events);
-    let run = Bars { plan, record, violations: &violations, level: confinement.level, canary_hits, processes_left };
+    let run = Bars {
+        plan,
+        record,
+        violations: &violations,
+        level: confinement.level,
+        canary_hits,
+        processes_left,
+    };
     let mut criteria = Vec::new();
     for viewport in &plan.viewports {
         criteria.extend(viewport_results(contract, plan, record, &viewport.name, &run));
@@ -105,16 +112,31 @@ pub fn judge(contract: &Contract, plan: &Plan, record: &Record) -> Verdict {
     }
 }
 
-fn viewport_results(contract: &Contract, plan: &Plan, record: &Record, viewport: &str, bars: &Bars<'_>) -> Vec<CriterionResult> {
+fn viewport_results(
+    contract: &Contract,
+    plan: &Plan,
+    record: &Record,
+    viewport: &str,
+    bars: &Bars<'_>,
+) -> Vec<CriterionResult> {
     let mut stopped = false;
     let mut results = Vec::new();
     for criterion in &plan.criteria {
-        let observed: Vec<&Observation> =
-            record.observations.iter().filter(|o| o.viewport == viewport && o.criterion == criterion.id).collect();
+        let observed: Vec<&Observation> = record
+            .observations
+            .iter()
+            .filter(|o| o.viewport == viewport && o.criterion == criterion.id)
+            .collect();
         let (mut outcome, expected) = if stopped {
-            (Outcome::not(Reason::bare(ReasonClass::NotReached)), expected_of(contract, criterion))
+            (
+                Outcome::not(Reason::bare(ReasonClass::NotReached)),
+                expected_of(contract, criterion),
+            )
         } else {
-            (outcome_of(contract, plan, record, viewport, criterion, &observed), expected_of(contract, criterion))
+            (
+                outcome_of(contract, plan, record, viewport, criterion, &observed),
+                expected_of(contract, criterion),
+            )
         };
         if outcome.answer() == Answer::Pass
             && let Some(bar) = bars.of(viewport, observed.last().map_or(u64::MAX, |o| o.seq))
@@ -141,9 +163,13 @@ fn outcome_stops(outcome: &Outcome) -> bool {
 pub fn is_bar(reason: &Reason) -> bool {
     matches!(
         (reason.class, reason.detail),
-        (ReasonClass::ConfinementInsufficient | ReasonClass::CanaryHit | ReasonClass::LeftoverProcesses, _)
-            | (ReasonClass::BoundaryViolation, Some(ReasonDetail::BlockedRequest | ReasonDetail::UnattributedRequest))
-            | (ReasonClass::EvidenceMissing, Some(ReasonDetail::EventsLost))
+        (
+            ReasonClass::ConfinementInsufficient | ReasonClass::CanaryHit | ReasonClass::LeftoverProcesses,
+            _
+        ) | (
+            ReasonClass::BoundaryViolation,
+            Some(ReasonDetail::BlockedRequest | ReasonDetail::UnattributedRequest)
+        ) | (ReasonClass::EvidenceMissing, Some(ReasonDetail::EventsLost))
     )
 }
 
@@ -159,27 +185,49 @@ pub fn outcome_of(
     let facts = Facts::of(observed.iter().copied());
     let cites = || observed.iter().map(|o| o.seq).collect::<Vec<_>>();
     if let Some((_, unseen)) = facts.unseen {
-        return Outcome::Not { reason: reason_of(unseen), cites: cites(), seen: unseen.detail.clone().unwrap_or_default() };
+        return Outcome::Not {
+            reason: reason_of(unseen),
+            cites: cites(),
+            seen: unseen.detail.clone().unwrap_or_default(),
+        };
     }
-    let left = observed.last().and_then(|o| boundary::left_origin(plan, &record.events, viewport, o.seq));
+    let left = observed
+        .last()
+        .and_then(|o| boundary::left_origin(plan, &record.events, viewport, o.seq));
     let decision = match criterion.source {
         Source::Open => action::opened(&facts),
         Source::Step(i) => match contract.steps.get(i as usize) {
             Some(step) => match &step.action {
                 Action::Wait(e) | Action::Expect(e) => {
                     let strict = matches!(step.action, Action::Expect(_));
-                    let setting = Setting { plan, viewport, events: &record.events, strict };
+                    let setting = Setting {
+                        plan,
+                        viewport,
+                        events: &record.events,
+                        strict,
+                    };
                     action::obstructed(&facts).unwrap_or_else(|| expectation::decide(e, &facts, setting))
                 }
                 _ => action::decide(step, &facts),
             },
-            None => Decision::missing(ReasonDetail::NoObservation, "the plan names a step that the contract has not"),
+            None => Decision::missing(
+                ReasonDetail::NoObservation,
+                "the plan names a step that the contract has not",
+            ),
         },
         Source::End(i) => match (contract.expect.get(i as usize), facts.settled) {
-            (None, _) => Decision::missing(ReasonDetail::NoObservation, "the plan names an expectation that the contract has not"),
+            (None, _) => Decision::missing(
+                ReasonDetail::NoObservation,
+                "the plan names an expectation that the contract has not",
+            ),
             (Some(_), None) => Decision::missing(ReasonDetail::NoObservation, "whether the page settled was not seen"),
             (Some(e), Some((_, settled))) => {
-                let setting = Setting { plan, viewport, events: &record.events, strict: true };
+                let setting = Setting {
+                    plan,
+                    viewport,
+                    events: &record.events,
+                    strict: true,
+                };
                 match expectation::decide(&e.expectation, &facts, setting) {
                     Decision::Met if settled.in_flight > 0 => Decision::missing(
                         ReasonDetail::NotSettled,
@@ -192,16 +240,28 @@ pub fn outcome_of(
     };
     if let Some(url) = left {
         let reason = Reason::new(ReasonClass::BoundaryViolation, ReasonDetail::OriginViolation);
-        return Outcome::Not { reason, cites: cites(), seen: Untrusted::new(format!("the page is at {}", url.raw())) };
+        return Outcome::Not {
+            reason,
+            cites: cites(),
+            seen: Untrusted::new(format!("the page is at {}", url.raw())),
+        };
     }
     match decision {
         Decision::Met => match Pass::proven(observed, criterion.after_action) {
             Ok(pass) => Outcome::Pass(pass),
-            Err(reason) => Outcome::Not { reason, cites: cites(), seen: Untrusted::default() },
+            Err(reason) => Outcome::Not {
+                reason,
+                cites: cites(),
+                seen: Untrusted::default(),
+            },
         },
         Decision::Not { reason, seen } => {
             let seen = with_dialog(seen, viewport, record, observed);
-            Outcome::Not { reason, cites: cites(), seen }
+            Outcome::Not {
+                reason,
+                cites: cites(),
+                seen,
+            }
         }
         Decision::NeedsProof(_) => Outcome::Not {
             reason: Reason::new(ReasonClass::EvidenceMissing, ReasonDetail::VisibilityUndecided),
@@ -214,7 +274,11 @@ pub fn outcome_of(
 /// Names a dialog that stood in the way since the last action: dismissed dialogs often are why.
 fn with_dialog(seen: Untrusted, viewport: &str, record: &Record, observed: &[&Observation]) -> Untrusted {
     let until = observed.last().map_or(0, |o| o.seq);
-    let before = record.events.iter().rev().filter(|e| e.seq < until && e.viewport.as_deref() == Some(viewport));
+    let before = record
+        .events
+        .iter()
+        .rev()
+        .filter(|e| e.seq < until && e.viewport.as_deref() == Some(viewport));
     let dialog = before
         .take_while(|e| !matches!(&e.what, Happening::Action(a) if observed.iter().all(|o| o.after_action > a.action)))
         .find_map(|e| match &e.what {
@@ -248,29 +312,35 @@ pub fn reason_of(unseen: &NotObserved) -> Reason {
 pub fn expected_of(contract: &Contract, criterion: &PlannedCriterion) -> String {
     match criterion.source {
         Source::Open => "open the page".into(),
-        Source::Step(i) => contract.steps.get(i as usize).map_or_else(String::new, |step| match &step.action {
-            Action::Wait(e) | Action::Expect(e) => e.to_string(),
-            Action::Navigate(path) => format!("navigate to {path}"),
-            Action::Reload(_) => "reload the page".into(),
-            Action::Back(_) => "go back".into(),
-            Action::Press(p) => match &p.locator {
-                Some(l) => format!("press {} in {l}", p.key),
-                None => format!("press {}", p.key),
-            },
-            Action::Fill(v) => format!("fill {} with {:?}", v.locator, v.value),
-            Action::Type(v) => format!("type {:?} into {}", v.value, v.locator),
-            Action::Drag(d) => format!("drag {} to {}", d.locator, d.to),
-            Action::Select(s) => {
-                let options = s.option.iter().chain(&s.options).cloned().collect::<Vec<_>>();
-                format!("select {} in {}", options.join(", "), s.locator)
-            }
-            Action::Upload(u) => format!("upload {} to {}", u.files.join(", "), u.locator),
-            action => {
-                let what = action.locator().map(ToString::to_string).unwrap_or_default();
-                format!("{} {what}", action.name())
-            }
-        }),
-        Source::End(i) => contract.expect.get(i as usize).map_or_else(String::new, |e| e.expectation.to_string()),
+        Source::Step(i) => contract
+            .steps
+            .get(i as usize)
+            .map_or_else(String::new, |step| match &step.action {
+                Action::Wait(e) | Action::Expect(e) => e.to_string(),
+                Action::Navigate(path) => format!("navigate to {path}"),
+                Action::Reload(_) => "reload the page".into(),
+                Action::Back(_) => "go back".into(),
+                Action::Press(p) => match &p.locator {
+                    Some(l) => format!("press {} in {l}", p.key),
+                    None => format!("press {}", p.key),
+                },
+                Action::Fill(v) => format!("fill {} with {:?}", v.locator, v.value),
+                Action::Type(v) => format!("type {:?} into {}", v.value, v.locator),
+                Action::Drag(d) => format!("drag {} to {}", d.locator, d.to),
+                Action::Select(s) => {
+                    let options = s.option.iter().chain(&s.options).cloned().collect::<Vec<_>>();
+                    format!("select {} in {}", options.join(", "), s.locator)
+                }
+                Action::Upload(u) => format!("upload {} to {}", u.files.join(", "), u.locator),
+                action => {
+                    let what = action.locator().map(ToString::to_string).unwrap_or_default();
+                    format!("{} {what}", action.name())
+                }
+            }),
+        Source::End(i) => contract
+            .expect
+            .get(i as usize)
+            .map_or_else(String::new, |e| e.expectation.to_string()),
     }
 }
 
@@ -278,9 +348,12 @@ fn result(criterion: &PlannedCriterion, viewport: &str, outcome: Outcome, expect
     let answer = outcome.answer();
     let (basis, reasons, cites, seen) = match outcome {
         Outcome::Pass(pass) => (pass.basis(), Vec::new(), pass.cites().to_vec(), Untrusted::default()),
-        Outcome::Not { reason, cites, seen } => {
-            (Basis::Proven, reason.to_wire().into_iter().map(String::from).collect(), cites, seen)
-        }
+        Outcome::Not { reason, cites, seen } => (
+            Basis::Proven,
+            reason.to_wire().into_iter().map(String::from).collect(),
+            cites,
+            seen,
+        ),
     };
     CriterionResult {
         id: criterion.id.clone(),
@@ -312,29 +385,62 @@ impl Bars<'_> {
     /// so that no run with a violation passes.
     fn of(&self, viewport: &str, seq: u64) -> Option<Outcome> {
         let not = |class, detail: Option<ReasonDetail>, seen: String| {
-            Some(Outcome::Not { reason: Reason { class, detail }, cites: Vec::new(), seen: Untrusted::new(seen) })
+            Some(Outcome::Not {
+                reason: Reason { class, detail },
+                cites: Vec::new(),
+                seen: Untrusted::new(seen),
+            })
         };
         match self.canary_hits {
             Some(0) => {}
             Some(hits) => return not(ReasonClass::CanaryHit, None, format!("{hits} hits on canaries")),
-            None => return not(ReasonClass::EvidenceMissing, Some(ReasonDetail::NoObservation), "the canaries were not read".into()),
+            None => {
+                return not(
+                    ReasonClass::EvidenceMissing,
+                    Some(ReasonDetail::NoObservation),
+                    "the canaries were not read".into(),
+                );
+            }
         }
-        let last = self.record.observations.iter().rev().find(|o| o.viewport == viewport).map_or(0, |o| o.seq);
-        let barring = self.violations.iter().find(|v| {
-            v.viewport.as_deref().is_none_or(|v| v == viewport) && (v.seq <= seq || seq >= last)
-        });
+        let last = self
+            .record
+            .observations
+            .iter()
+            .rev()
+            .find(|o| o.viewport == viewport)
+            .map_or(0, |o| o.seq);
+        let barring = self
+            .violations
+            .iter()
+            .find(|v| v.viewport.as_deref().is_none_or(|v| v == viewport) && (v.seq <= seq || seq >= last));
         if let Some(violation) = barring {
             let detail = match violation.kind {
                 ViolationKind::BlockedRequest => ReasonDetail::BlockedRequest,
                 ViolationKind::UnattributedRequest => ReasonDetail::UnattributedRequest,
                 ViolationKind::OriginViolation => ReasonDetail::OriginViolation,
             };
-            return not(ReasonClass::BoundaryViolation, Some(detail), format!("{} was refused", violation.url.raw()));
+            return not(
+                ReasonClass::BoundaryViolation,
+                Some(detail),
+                format!("{} was refused", violation.url.raw()),
+            );
         }
-        if self.record.events.iter().any(|e| matches!(e.what, Happening::Gap { .. } | Happening::ProtocolFault { .. })) {
-            return not(ReasonClass::EvidenceMissing, Some(ReasonDetail::EventsLost), "events were lost".into());
+        if self
+            .record
+            .events
+            .iter()
+            .any(|e| matches!(e.what, Happening::Gap { .. } | Happening::ProtocolFault { .. }))
+        {
+            return not(
+                ReasonClass::EvidenceMissing,
+                Some(ReasonDetail::EventsLost),
+                "events were lost".into(),
+            );
         }
-        if !self.level.is_some_and(|level| level.satisfies(self.plan.accept_confinement)) {
+        if !self
+            .level
+            .is_some_and(|level| level.satisfies(self.plan.accept_confinement))
+        {
             let level = self.level.map_or("none", Level::as_str);
             let seen = format!("{level}, where {} is demanded", self.plan.accept_confinement);
             return not(ReasonClass::ConfinementInsufficient, None, seen);
@@ -342,7 +448,11 @@ impl Bars<'_> {
         match self.processes_left {
             Some(0) => None,
             Some(left) => not(ReasonClass::LeftoverProcesses, None, format!("{left} processes")),
-            None => not(ReasonClass::EvidenceMissing, Some(ReasonDetail::NoObservation), "what was left was not counted".into()),
+            None => not(
+                ReasonClass::EvidenceMissing,
+                Some(ReasonDetail::NoObservation),
+                "what was left was not counted".into(),
+            ),
         }
     }
 }
@@ -351,10 +461,16 @@ fn confinement_of(events: &[Event]) -> Confined {
     events
         .iter()
         .find_map(|e| match &e.what {
-            Happening::Confinement(c) => Some(Confined { level: Some(c.level), sandbox: c.sandbox.as_str().into() }),
+            Happening::Confinement(c) => Some(Confined {
+                level: Some(c.level),
+                sandbox: c.sandbox.as_str().into(),
+            }),
             _ => None,
         })
-        .unwrap_or(Confined { level: None, sandbox: "off".into() })
+        .unwrap_or(Confined {
+            level: None,
+            sandbox: "off".into(),
+        })
 }
 
 /// Canary hits, when the canaries were read at the end.

@@ -1,5 +1,5 @@
 //! The verdict over whole records: what passes, what bars a pass, and that nothing bars a fail.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::type_complexity)]
 
 use super::*;
 use crate::canon::to_canonical;
@@ -27,7 +27,12 @@ struct Story {
 }
 
 fn element(role: &str, name: &str, text: &str) -> Element {
-    let area = Rect { x: 0, y: 0, width: 5000, height: 2000 };
+    let area = Rect {
+        x: 0,
+        y: 0,
+        width: 5000,
+        height: 2000,
+    };
     Element {
         node: 7,
         frame: 0,
@@ -53,8 +58,18 @@ fn element(role: &str, name: &str, text: &str) -> Element {
             opacity: 1000,
             font_size: Some(1600),
             contrast: Some(255),
-            tops: vec![Top { x: 1, y: 1, is: TopIs::Own, other: None }],
-            hit: Some(Top { x: 1, y: 1, is: TopIs::Own, other: None }),
+            tops: vec![Top {
+                x: 1,
+                y: 1,
+                is: TopIs::Own,
+                other: None,
+            }],
+            hit: Some(Top {
+                x: 1,
+                y: 1,
+                is: TopIs::Own,
+                other: None,
+            }),
             stable: Some(true),
             ..Layout::default()
         },
@@ -63,23 +78,43 @@ fn element(role: &str, name: &str, text: &str) -> Element {
 
 fn probe(elements: Vec<Element>) -> Fact {
     let matches = u32::try_from(elements.len()).unwrap();
-    Fact::Probe(Probe { elements, matches, frames: 1, unread_frames: vec![], near: vec![] })
+    Fact::Probe(Probe {
+        elements,
+        matches,
+        frames: 1,
+        unread_frames: vec![],
+        near: vec![],
+    })
 }
 
 impl Story {
     /// The honest run of [`CONTRACT`]: every fact that a pass needs, and no other.
     fn honest() -> Self {
         let contract = parse(CONTRACT, Format::Yaml, &ParseOptions::default()).unwrap();
-        let plan = Plan::new(&contract, &PlanOptions { url: None, accept_confinement: Level::GuardOnly }).unwrap();
-        let mut story = Self { contract, plan, record: Record::default() };
-        story.event(None, Happening::Confinement(ConfinementRecord {
-            level: Level::GuardOnly,
-            sandbox: Sandbox::On,
-            layers: vec![],
-            not_enforced: vec![],
-            argv: vec![],
-            uid: None,
-        }));
+        let plan = Plan::new(
+            &contract,
+            &PlanOptions {
+                url: None,
+                accept_confinement: Level::GuardOnly,
+            },
+        )
+        .unwrap();
+        let mut story = Self {
+            contract,
+            plan,
+            record: Record::default(),
+        };
+        story.event(
+            None,
+            Happening::Confinement(ConfinementRecord {
+                level: Level::GuardOnly,
+                sandbox: Sandbox::On,
+                layers: vec![],
+                not_enforced: vec![],
+                argv: vec![],
+                uid: None,
+            }),
+        );
         let document = DocumentFact {
             requested: Untrusted::new("http://127.0.0.1:4173/"),
             url: Untrusted::new("http://127.0.0.1:4173/"),
@@ -89,18 +124,60 @@ impl Story {
             loaded: true,
             unreachable: false,
         };
-        let done = ActionFact { dispatched: true, acknowledged: true, ..ActionFact::default() };
-        story.fact("step-1", 1, Fact::Action(ActionFact { action: 1, document: Some(document), ..done.clone() }));
+        let done = ActionFact {
+            dispatched: true,
+            acknowledged: true,
+            ..ActionFact::default()
+        };
+        story.fact(
+            "step-1",
+            1,
+            Fact::Action(ActionFact {
+                action: 1,
+                document: Some(document),
+                ..done.clone()
+            }),
+        );
         story.fact("step-2", 2, probe(vec![element("button", "Greet", "Greet")]));
         let received = Some(Received { own: true, other: None });
-        story.fact("step-2", 2, Fact::Action(ActionFact { action: 2, received, ..done }));
+        story.fact(
+            "step-2",
+            2,
+            Fact::Action(ActionFact {
+                action: 2,
+                received,
+                ..done
+            }),
+        );
         story.fact("step-3", 2, probe(vec![element("paragraph", "", "hello")]));
         story.fact("gone", 2, probe(vec![]));
-        let painted =
-            Painted { since_action: 2, before: 0, samples: vec![], frames: 9, longest_gap_us: 0, cut: 0, lost: false };
+        let painted = Painted {
+            since_action: 2,
+            before: 0,
+            samples: vec![],
+            frames: 9,
+            longest_gap_us: 0,
+            cut: 0,
+            lost: false,
+        };
         story.fact("gone", 2, Fact::Painted(painted));
-        story.fact("gone", 2, Fact::Held(Held { window_us: 150_000, looks: 4 }));
-        story.fact("gone", 2, Fact::Settled(Settled { in_flight: 0, quiet_us: 1, waited_us: 1 }));
+        story.fact(
+            "gone",
+            2,
+            Fact::Held(Held {
+                window_us: 150_000,
+                looks: 4,
+            }),
+        );
+        story.fact(
+            "gone",
+            2,
+            Fact::Settled(Settled {
+                in_flight: 0,
+                quiet_us: 1,
+                waited_us: 1,
+            }),
+        );
         story.event(None, Happening::Canaries { hits: vec![] });
         story.event(None, Happening::Leftovers { processes: 0 });
         story
@@ -108,23 +185,46 @@ impl Story {
 
     fn next(&self) -> u64 {
         let events = self.record.events.iter().map(|e| e.seq);
-        self.record.observations.iter().map(|o| o.seq).chain(events).max().unwrap_or(0) + 1
+        self.record
+            .observations
+            .iter()
+            .map(|o| o.seq)
+            .chain(events)
+            .max()
+            .unwrap_or(0)
+            + 1
     }
 
     fn event(&mut self, viewport: Option<&str>, what: Happening) {
         let seq = self.next();
-        self.record.events.push(Event { seq, at_us: seq, viewport: viewport.map(String::from), what });
+        self.record.events.push(Event {
+            seq,
+            at_us: seq,
+            viewport: viewport.map(String::from),
+            what,
+        });
     }
 
     fn fact(&mut self, criterion: &str, after_action: u32, fact: Fact) {
         let seq = self.next();
         let (viewport, criterion) = ("desktop".into(), criterion.into());
-        self.record.observations.push(Observation { seq, at_us: seq, viewport, criterion, after_action, fact });
+        self.record.observations.push(Observation {
+            seq,
+            at_us: seq,
+            viewport,
+            criterion,
+            after_action,
+            fact,
+        });
     }
 
     /// Changes the facts of one criterion.
     fn change(&mut self, criterion: &str, change: impl Fn(&mut Observation)) {
-        self.record.observations.iter_mut().filter(|o| o.criterion == criterion).for_each(change);
+        self.record
+            .observations
+            .iter_mut()
+            .filter(|o| o.criterion == criterion)
+            .for_each(change);
     }
 
     fn drop_facts(&mut self, drop: impl Fn(&Observation) -> bool) {
@@ -187,13 +287,21 @@ fn the_honest_run_passes_and_each_pass_cites_what_was_seen() {
     let verdict = Story::honest().judge();
     assert_eq!(verdict.verdict, Answer::Pass, "{verdict:#?}");
     assert!(verdict.reasons.is_empty());
-    assert!(verdict.criteria.iter().all(|c| !c.cites.is_empty() && c.basis == "proven"));
+    assert!(
+        verdict
+            .criteria
+            .iter()
+            .all(|c| !c.cites.is_empty() && c.basis == "proven")
+    );
 }
 
 #[test]
 fn the_same_record_gives_the_same_bytes() {
     let story = Story::honest();
-    assert_eq!(to_canonical(&story.judge()).unwrap(), to_canonical(&story.judge()).unwrap());
+    assert_eq!(
+        to_canonical(&story.judge()).unwrap(),
+        to_canonical(&story.judge()).unwrap()
+    );
 }
 
 #[test]
@@ -202,7 +310,12 @@ fn without_any_one_observation_there_is_no_pass() {
     for seq in honest.record.observations.iter().map(|o| o.seq) {
         let mut story = Story::honest();
         // A click's own probe only says where it went; what it needs is that the input arrived.
-        if story.record.observations.iter().any(|o| o.seq == seq && o.criterion == "step-2" && matches!(o.fact, Fact::Probe(_))) {
+        if story
+            .record
+            .observations
+            .iter()
+            .any(|o| o.seq == seq && o.criterion == "step-2" && matches!(o.fact, Fact::Probe(_)))
+        {
             continue;
         }
         story.drop_facts(|o| o.seq == seq);
@@ -224,10 +337,19 @@ fn after_a_step_that_did_not_pass_nothing_is_reached() {
     let mut story = Story::honest();
     story.change("step-2", |o| {
         if let Fact::Action(action) = &mut o.fact {
-            action.received = Some(Received { own: false, other: Some(Untrusted::new("div.cover")) });
+            action.received = Some(Received {
+                own: false,
+                other: Some(Untrusted::new("div.cover")),
+            });
         }
     });
-    assert_eq!(story.of("step-2"), (Answer::Fail, vec!["action_not_possible".into(), "hit_other_element".into()]));
+    assert_eq!(
+        story.of("step-2"),
+        (
+            Answer::Fail,
+            vec!["action_not_possible".into(), "hit_other_element".into()]
+        )
+    );
     assert_eq!(story.of("step-3"), (Answer::Inconclusive, vec!["not_reached".into()]));
     assert_eq!(story.of("gone"), (Answer::Inconclusive, vec!["not_reached".into()]));
     assert_eq!(story.judge().verdict, Answer::Fail);
@@ -236,16 +358,41 @@ fn after_a_step_that_did_not_pass_nothing_is_reached() {
 #[test]
 fn each_bar_holds_a_pass_back() {
     let bars: [(&str, fn(&mut Story)); 8] = [
-        ("boundary_violation", |s| s.event(Some("desktop"), refused("http://127.0.0.1:9/", 1))),
-        ("boundary_violation", |s| s.event(Some("desktop"), told("http://127.0.0.1:9/x", Owner::Worker))),
-        ("evidence_missing", |s| s.event(None, Happening::Gap { at: "guard".into(), count: 1 })),
-        ("evidence_missing", |s| s.event(None, Happening::ProtocolFault { detail: Untrusted::new("x") })),
+        ("boundary_violation", |s| {
+            s.event(Some("desktop"), refused("http://127.0.0.1:9/", 1))
+        }),
+        ("boundary_violation", |s| {
+            s.event(Some("desktop"), told("http://127.0.0.1:9/x", Owner::Worker))
+        }),
+        ("evidence_missing", |s| {
+            s.event(
+                None,
+                Happening::Gap {
+                    at: "guard".into(),
+                    count: 1,
+                },
+            )
+        }),
+        ("evidence_missing", |s| {
+            s.event(
+                None,
+                Happening::ProtocolFault {
+                    detail: Untrusted::new("x"),
+                },
+            )
+        }),
         ("confinement_insufficient", |s| s.plan.accept_confinement = Level::Netns),
         ("canary_hit", |s| {
             for e in &mut s.record.events {
                 if let Happening::Canaries { hits } = &mut e.what {
                     let (protocol, address) = (CanaryProtocol::Udp, "127.0.0.1".into());
-                    hits.push(CanaryHit { protocol, address, port: 1, at_us: 1, foreign: false });
+                    hits.push(CanaryHit {
+                        protocol,
+                        address,
+                        port: 1,
+                        at_us: 1,
+                        foreign: false,
+                    });
                 }
             }
         }),
@@ -256,7 +403,9 @@ fn each_bar_holds_a_pass_back() {
                 }
             }
         }),
-        ("confinement_insufficient", |s| s.record.events.retain(|e| !matches!(e.what, Happening::Confinement(_)))),
+        ("confinement_insufficient", |s| {
+            s.record.events.retain(|e| !matches!(e.what, Happening::Confinement(_)))
+        }),
     ];
     for (class, bar) in bars {
         let mut story = Story::honest();
@@ -318,7 +467,13 @@ fn violations_have_owners_and_the_browsers_own_traffic_is_none() {
 #[test]
 fn a_page_that_left_the_origin_is_never_passed() {
     let mut story = Story::honest();
-    let before = story.record.observations.iter().find(|o| o.criterion == "step-3").unwrap().seq;
+    let before = story
+        .record
+        .observations
+        .iter()
+        .find(|o| o.criterion == "step-3")
+        .unwrap()
+        .seq;
     let url = Untrusted::new("http://localhost:4173/");
     let what = Happening::Navigation(NavigationFact {
         frame: "f".into(),
@@ -328,9 +483,25 @@ fn a_page_that_left_the_origin_is_never_passed() {
         same_document: false,
         error_page: false,
     });
-    story.record.observations.iter_mut().filter(|o| o.seq >= before).for_each(|o| o.seq += 1);
-    story.record.events.push(Event { seq: before, at_us: 0, viewport: Some("desktop".into()), what });
-    assert_eq!(story.of("step-3"), (Answer::Inconclusive, vec!["boundary_violation".into(), "origin_violation".into()]));
+    story
+        .record
+        .observations
+        .iter_mut()
+        .filter(|o| o.seq >= before)
+        .for_each(|o| o.seq += 1);
+    story.record.events.push(Event {
+        seq: before,
+        at_us: 0,
+        viewport: Some("desktop".into()),
+        what,
+    });
+    assert_eq!(
+        story.of("step-3"),
+        (
+            Answer::Inconclusive,
+            vec!["boundary_violation".into(), "origin_violation".into()]
+        )
+    );
     assert_eq!(story.of("gone").1, ["not_reached"]);
 }
 
@@ -343,18 +514,29 @@ fn a_toast_since_the_last_action_fails_a_negative_and_what_goes_away_does_not() 
                 painted.before = before;
                 painted.samples = samples
                     .iter()
-                    .map(|&(seen, unsure)| PaintedSample { at_us: 1, seen, unsure, text: None })
+                    .map(|&(seen, unsure)| PaintedSample {
+                        at_us: 1,
+                        seen,
+                        unsure,
+                        text: None,
+                    })
                     .collect();
             }
         });
         story.of("gone")
     };
     assert_eq!(with(0, vec![]).0, Answer::Pass);
-    assert_eq!(with(0, vec![(1, 0), (0, 0)]).1, ["expectation_not_met", "seen_since_last_action"]);
+    assert_eq!(
+        with(0, vec![(1, 0), (0, 0)]).1,
+        ["expectation_not_met", "seen_since_last_action"]
+    );
     assert_eq!(with(1, vec![(0, 0)]).0, Answer::Pass);
     assert_eq!(with(1, vec![(1, 0), (0, 0)]).0, Answer::Pass);
     assert_eq!(with(1, vec![(0, 0), (1, 0), (0, 0)]).0, Answer::Fail);
-    assert_eq!(with(0, vec![(0, 1), (0, 0)]).1, ["evidence_missing", "visibility_undecided"]);
+    assert_eq!(
+        with(0, vec![(0, 1), (0, 0)]).1,
+        ["evidence_missing", "visibility_undecided"]
+    );
 }
 
 #[test]
@@ -373,7 +555,10 @@ fn an_unread_frame_proves_no_absence() {
     let mut story = Story::honest();
     story.change("gone", |o| {
         if let Fact::Probe(probe) = &mut o.fact {
-            probe.unread_frames.push(UnreadFrame { url: Untrusted::default(), why: UnreadWhy::NoAnswer });
+            probe.unread_frames.push(UnreadFrame {
+                url: Untrusted::default(),
+                why: UnreadWhy::NoAnswer,
+            });
         }
     });
     assert_eq!(story.of("gone").1, ["evidence_missing", "frame_unread"]);
@@ -395,7 +580,11 @@ fn documents_say_whose_fault_it_is() {
     let with = |change: fn(&mut DocumentFact)| {
         let mut story = Story::honest();
         story.change("step-1", |o| {
-            if let Fact::Action(ActionFact { document: Some(document), .. }) = &mut o.fact {
+            if let Fact::Action(ActionFact {
+                document: Some(document),
+                ..
+            }) = &mut o.fact
+            {
                 change(document);
             }
         });
@@ -408,10 +597,19 @@ fn documents_say_whose_fault_it_is() {
         with(|d| d.error = Some(Untrusted::new("net::ERR_TOO_MANY_REDIRECTS"))),
         ["navigation_failed", "redirect_loop"]
     );
-    assert_eq!(with(|d| d.unreachable = true), ["target_unreachable", "connection_refused"]);
-    assert_eq!(with(|d| d.error = Some(Untrusted::new("net::ERR_EMPTY_RESPONSE"))), ["target_unreachable", "empty_response"]);
+    assert_eq!(
+        with(|d| d.unreachable = true),
+        ["target_unreachable", "connection_refused"]
+    );
+    assert_eq!(
+        with(|d| d.error = Some(Untrusted::new("net::ERR_EMPTY_RESPONSE"))),
+        ["target_unreachable", "empty_response"]
+    );
     assert_eq!(with(|d| d.status = None), ["page_unresponsive", "no_answer"]);
-    assert_eq!(with(|d| d.error = Some(Untrusted::new("net::ERR_ABORTED"))), ["navigation_failed", "no_document"]);
+    assert_eq!(
+        with(|d| d.error = Some(Untrusted::new("net::ERR_ABORTED"))),
+        ["navigation_failed", "no_document"]
+    );
 }
 
 #[test]
@@ -427,7 +625,15 @@ fn each_unseen_has_its_class() {
         (Unseen::EvidenceLost, "evidence_missing"),
     ] {
         let mut story = Story::honest();
-        story.fact("gone", 2, Fact::NotObserved(NotObserved { what: "x".into(), why, detail: None }));
+        story.fact(
+            "gone",
+            2,
+            Fact::NotObserved(NotObserved {
+                what: "x".into(),
+                why,
+                detail: None,
+            }),
+        );
         let (answer, reasons) = story.of("gone");
         assert_eq!((answer, reasons[0].as_str()), (Answer::Inconclusive, class));
     }

@@ -1,5 +1,9 @@
 //! The engine: what a bundle proves, what a kill leaves behind, what runs in one browser share, and what the report shows.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should panic"
+)]
 
 #[path = "engine/kill.rs"]
 mod kill;

@@ -127,7 +127,10 @@ impl Tab {
         let mut dropped = self.sent(&target, pending, deadline).await?;
         // A page that captures the pointer gets the release where it took hold, and one that refuses the drop gets none: only a drop that
         // something else took went astray.
-        let astray = dropped.received.as_ref().is_some_and(|r| !r.own && r.other.as_ref().is_some_and(|o| !o.is_empty()));
+        let astray = dropped
+            .received
+            .as_ref()
+            .is_some_and(|r| !r.own && r.other.as_ref().is_some_and(|o| !o.is_empty()));
         if !(native && astray) {
             dropped.received = pressed.received;
         }

@@ -13,7 +13,7 @@ use crate::cdp::protocol::{LoaderId, page};
 use crate::context::TabStatus;
 
 /// How long Chromium may take to show its error page.
-const ERROR_PAGE: Duration = Duration::from_millis(500);
+const ERROR_PAGE: Duration = Duration::from_secs(2);
 
 /// How a step back through the history went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub enum Navigated {
     /// There is nothing to go back to.
     NoHistory,
 }
+
+/// How far the answer of a navigation may be ahead of its events.
+const EVENTS: Duration = Duration::from_millis(300);
 
 /// Where the tab was when a navigation began.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +73,15 @@ impl Tab {
                 })
                 .await;
             }
-            let mut fact = self.document(url, answer.loader_id.as_ref(), before);
+            // The answer may overtake the events that tell of the request.
+            let told = |tab: &TabState| {
+                let last = tab.documents.last().filter(|document| document.at >= before.at);
+                let ended = last.is_some_and(|document| document.status.is_some() || document.error.is_some());
+                (ended || tab.stayed > before.stayed).then_some(End::Loaded)
+            };
+            self.wait(deadline.min(Instant::now() + EVENTS), told).await;
+            let loader = answer.loader_id.or_else(|| self.begun(before));
+            let mut fact = self.document(url, loader.as_ref(), before);
             self.stayed(before, deadline).await;
             fact.error = Some(Untrusted::bounded(&error, 256).0);
             return Ok(fact);
@@ -182,6 +193,18 @@ impl Tab {
         }
     }
 
+    /// The last document that was asked for since.
+    fn begun(&self, before: Before) -> Option<LoaderId> {
+        let state = self.shared.lock();
+        let begun = state
+            .tab(self.target())?
+            .documents
+            .iter()
+            .rev()
+            .find(|document| document.at >= before.at);
+        begun.map(|document| document.loader.clone())
+    }
+
     /// Chromium forgets a navigation that is asked for in the moment after one was given up in a dialog: lets that moment pass.
     async fn stayed(&self, before: Before, deadline: Instant) {
         let stayed = self
@@ -241,7 +264,9 @@ impl Tab {
         let Some(main) = tab.main() else { return fact };
         fact.url = bounded_url(&main.url);
         let moved = tab.commits > before.commits;
-        let shown = main.loader.as_ref().filter(|_| moved).or(loader);
+        // A document that was asked for and is not shown: what is shown is another's, the error page of the one before perhaps.
+        let unshown = loader.filter(|loader| !tab.committed.contains(loader));
+        let shown = unshown.or(main.loader.as_ref().filter(|_| moved)).or(loader);
         // What began since and was not shown: a head that never came, a download, an answer without content.
         let begun = || tab.documents.iter().rev().find(|document| document.at >= before.at);
         let document = match shown {
@@ -257,11 +282,11 @@ impl Tab {
             fact.status = document.status;
             fact.redirects = document.redirects;
             fact.error = document.error.as_ref().map(|error| Untrusted::bounded(error, 256).0);
-            if main.error_page || !moved && tab.moves == before.moves {
+            if main.error_page || unshown.is_some() || !moved && tab.moves == before.moves {
                 fact.url = bounded_url(&document.url);
             }
         }
-        fact.loaded = main.loaded && !main.error_page && (moved || tab.moves > before.moves);
+        fact.loaded = main.loaded && !main.error_page && unshown.is_none() && (moved || tab.moves > before.moves);
         fact
     }
 }

@@ -142,7 +142,7 @@ async fn once(tab: &Tab, locator: &Locator, look: &Look, deadline: Instant) -> R
         layout: look.layout,
         hit: look.layout,
         stable: look.layout && look.stable,
-        ax: look.ax || by_role || matches!(locator.by, By::Label { .. }),
+        ax: look.ax || by_role,
     };
     let mut gathered = gather(tab, What::Locator(locator), &wish, deadline).await?;
     gathered.found.truncate(Probe::MAX_ELEMENTS);

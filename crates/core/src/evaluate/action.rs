@@ -36,12 +36,18 @@ pub fn decide(step: &Step, facts: &Facts<'_>) -> Decision {
     }
     if !fact.acknowledged {
         let reason = Reason::new(ReasonClass::PageUnresponsive, ReasonDetail::NoAnswer);
-        return Decision::Not { reason, seen: Untrusted::new("the page did not take the input in time") };
+        return Decision::Not {
+            reason,
+            seen: Untrusted::new("the page did not take the input in time"),
+        };
     }
     if let Some(decision) = value_taken(&step.action, fact) {
         return decision;
     }
-    step.dialog.as_ref().and_then(|wanted| dialog(wanted, fact)).unwrap_or(Decision::Met)
+    step.dialog
+        .as_ref()
+        .and_then(|wanted| dialog(wanted, fact))
+        .unwrap_or(Decision::Met)
 }
 
 /// What became of the opening of the page.
@@ -60,7 +66,10 @@ pub fn obstructed(facts: &Facts<'_>) -> Option<Decision> {
 
 fn not_possible(detail: ReasonDetail, seen: &str) -> Decision {
     let seen = if seen.is_empty() { detail.sentence() } else { seen };
-    Decision::Not { reason: Reason::new(ReasonClass::ActionNotPossible, detail), seen: Untrusted::new(seen) }
+    Decision::Not {
+        reason: Reason::new(ReasonClass::ActionNotPossible, detail),
+        seen: Untrusted::new(seen),
+    }
 }
 
 /// Why the action was never sent.
@@ -76,7 +85,10 @@ fn not_ready(action: &Action, facts: &Facts<'_>) -> Decision {
         Err(detail) => {
             let element = matching::one(locator, probe);
             let what = element.map(describe).unwrap_or_default();
-            let hit = element.ok().and_then(|e| e.layout.hit.as_ref()).and_then(|h| h.other.as_ref());
+            let hit = element
+                .ok()
+                .and_then(|e| e.layout.hit.as_ref())
+                .and_then(|h| h.other.as_ref());
             match (detail, hit) {
                 (ReasonDetail::HitOtherElement, Some(other)) => {
                     not_possible(detail, &format!("{what} is covered by {}", other.raw()))
@@ -114,20 +126,32 @@ fn document_came(document: &DocumentFact) -> Decision {
     };
     let error = document.error.as_ref().map_or("", Untrusted::raw);
     if document.unreachable {
-        return unreachable(ReasonDetail::ConnectionRefused, format!("nothing answers at {}", short(document.url.raw())));
+        return unreachable(
+            ReasonDetail::ConnectionRefused,
+            format!("nothing answers at {}", short(document.url.raw())),
+        );
     }
     if error.contains("TOO_MANY_REDIRECTS") {
-        return fail(ReasonDetail::RedirectLoop, format!("{} redirects without end", short(document.requested.raw())));
+        return fail(
+            ReasonDetail::RedirectLoop,
+            format!("{} redirects without end", short(document.requested.raw())),
+        );
     }
     if let Some(status) = document.status.filter(|s| *s >= 400) {
-        return fail(ReasonDetail::HttpStatus, format!("{} answered {status}", short(document.url.raw())));
+        return fail(
+            ReasonDetail::HttpStatus,
+            format!("{} answered {status}", short(document.url.raw())),
+        );
     }
     if error.contains("EMPTY_RESPONSE") || error.contains("CONNECTION_RESET") || error.contains("CONNECTION_CLOSED") {
         return unreachable(ReasonDetail::EmptyResponse, error.to_owned());
     }
     if error.contains("TIMED_OUT") || (document.status.is_none() && error.is_empty()) {
         let reason = Reason::new(ReasonClass::PageUnresponsive, ReasonDetail::NoAnswer);
-        return Decision::Not { reason, seen: Untrusted::new("no document came in time") };
+        return Decision::Not {
+            reason,
+            seen: Untrusted::new("no document came in time"),
+        };
     }
     if !error.is_empty() {
         return fail(ReasonDetail::NoDocument, error.to_owned());
@@ -138,14 +162,20 @@ fn document_came(document: &DocumentFact) -> Decision {
 /// Whether a control took what it was given.
 fn value_taken(action: &Action, fact: &ActionFact) -> Option<Decision> {
     let (given, after) = (fact.given.as_ref()?, fact.after.as_ref()?);
-    let strict = matches!(action, Action::Check(_) | Action::Uncheck(_) | Action::Select(_) | Action::Upload(_));
+    let strict = matches!(
+        action,
+        Action::Check(_) | Action::Uncheck(_) | Action::Select(_) | Action::Upload(_)
+    );
     if after == given {
         return None;
     }
     // A control may format what it takes; it did not take it when nothing changed.
     let unchanged = fact.before.as_ref() == Some(after) && !given.is_empty();
     (strict || unchanged).then(|| {
-        not_possible(ReasonDetail::ValueNotTaken, &format!("it shows {:?} afterwards", short(after.raw())))
+        not_possible(
+            ReasonDetail::ValueNotTaken,
+            &format!("it shows {:?} afterwards", short(after.raw())),
+        )
     })
 }
 
@@ -158,14 +188,26 @@ fn dialog(wanted: &DialogAnswer, fact: &ActionFact) -> Option<Decision> {
             None => not_met(ReasonDetail::NoDialog, String::new()),
         });
     };
-    if wanted.message.as_ref().is_some_and(|m| m.as_str() != opened.message.raw()) {
-        return Some(not_met(ReasonDetail::DialogDiffers, format!("{:?}", short(opened.message.raw()))));
+    if wanted
+        .message
+        .as_ref()
+        .is_some_and(|m| m.as_str() != opened.message.raw())
+    {
+        return Some(not_met(
+            ReasonDetail::DialogDiffers,
+            format!("{:?}", short(opened.message.raw())),
+        ));
     }
     let accepts = !matches!(wanted.accept, Accept::Button(false));
-    (accepts != opened.accepted).then(|| Decision::missing(ReasonDetail::NoObservation, "the dialog was answered otherwise"))
+    (accepts != opened.accepted)
+        .then(|| Decision::missing(ReasonDetail::NoObservation, "the dialog was answered otherwise"))
 }
 
 fn not_met(detail: ReasonDetail, seen: String) -> Decision {
-    let seen = if seen.is_empty() { detail.sentence().to_owned() } else { seen };
+    let seen = if seen.is_empty() {
+        detail.sentence().to_owned()
+    } else {
+        seen
+    };
     Decision::unmet(detail, seen)
 }

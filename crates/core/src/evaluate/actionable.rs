@@ -27,16 +27,49 @@ pub struct Needs {
 impl Needs {
     /// What an action needs, if it acts on an element.
     pub fn of(action: &Action) -> Option<Self> {
-        let nothing = Self { visible: false, stable: false, enabled: false, editable: false, hit: false };
-        let pointer = Self { visible: true, stable: true, enabled: true, editable: false, hit: true };
+        let nothing = Self {
+            visible: false,
+            stable: false,
+            enabled: false,
+            editable: false,
+            hit: false,
+        };
+        let pointer = Self {
+            visible: true,
+            stable: true,
+            enabled: true,
+            editable: false,
+            hit: true,
+        };
         match action {
             Action::Click(_) | Action::Check(_) | Action::Uncheck(_) | Action::Drag(_) => Some(pointer),
-            Action::Hover(_) => Some(Self { enabled: false, ..pointer }),
-            Action::Fill(_) | Action::Type(_) => Some(Self { visible: true, enabled: true, editable: true, ..nothing }),
-            Action::Select(_) => Some(Self { visible: true, enabled: true, ..nothing }),
-            Action::Press(p) => p.locator.as_ref().map(|_| Self { visible: true, ..nothing }),
-            Action::Scroll(_) => Some(Self { stable: true, ..nothing }),
-            Action::Upload(_) => Some(Self { enabled: true, ..nothing }),
+            Action::Hover(_) => Some(Self {
+                enabled: false,
+                ..pointer
+            }),
+            Action::Fill(_) | Action::Type(_) => Some(Self {
+                visible: true,
+                enabled: true,
+                editable: true,
+                ..nothing
+            }),
+            Action::Select(_) => Some(Self {
+                visible: true,
+                enabled: true,
+                ..nothing
+            }),
+            Action::Press(p) => p.locator.as_ref().map(|_| Self {
+                visible: true,
+                ..nothing
+            }),
+            Action::Scroll(_) => Some(Self {
+                stable: true,
+                ..nothing
+            }),
+            Action::Upload(_) => Some(Self {
+                enabled: true,
+                ..nothing
+            }),
             Action::Navigate(_) | Action::Reload(_) | Action::Back(_) | Action::Wait(_) | Action::Expect(_) => None,
         }
     }
@@ -72,5 +105,9 @@ pub fn ready<'a>(locator: &Locator, probe: &'a Probe, needs: Needs) -> Result<&'
 
 /// Native controls that honest pages make transparent and paint themselves.
 fn is_bare_control(element: &Element) -> bool {
-    matches!(element.tag.raw(), "input" | "select") && matches!(element.role.raw(), "checkbox" | "radio" | "switch" | "combobox" | "listbox" | "slider" | "button")
+    matches!(element.tag.raw(), "input" | "select")
+        && matches!(
+            element.role.raw(),
+            "checkbox" | "radio" | "switch" | "combobox" | "listbox" | "slider" | "button"
+        )
 }

@@ -2,7 +2,9 @@
 
 use crate::aria;
 use crate::contract::{Expectation, Locator, RequestMade};
-use crate::observation::{AnsweredBy, Checked, Disposition, Element, Event, Happening, Painted, RequestEnd, RequestFact};
+use crate::observation::{
+    AnsweredBy, Checked, Disposition, Element, Event, Happening, Painted, RequestEnd, RequestFact,
+};
 use crate::plan::Plan;
 use crate::reason::{Reason, ReasonClass, ReasonDetail};
 use crate::untrusted::Untrusted;
@@ -30,12 +32,18 @@ pub enum Decision {
 impl Decision {
     /// It does not hold.
     pub fn unmet(detail: ReasonDetail, seen: impl Into<String>) -> Self {
-        Self::Not { reason: Reason::new(ReasonClass::ExpectationNotMet, detail), seen: Untrusted::new(seen) }
+        Self::Not {
+            reason: Reason::new(ReasonClass::ExpectationNotMet, detail),
+            seen: Untrusted::new(seen),
+        }
     }
 
     /// It cannot be told.
     pub fn missing(detail: ReasonDetail, seen: impl Into<String>) -> Self {
-        Self::Not { reason: Reason::new(ReasonClass::EvidenceMissing, detail), seen: Untrusted::new(seen) }
+        Self::Not {
+            reason: Reason::new(ReasonClass::EvidenceMissing, detail),
+            seen: Untrusted::new(seen),
+        }
     }
 }
 
@@ -55,7 +63,9 @@ pub struct Setting<'a> {
 /// Whether an expectation holds.
 pub fn decide(expectation: &Expectation, facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
     match expectation {
-        Expectation::UrlIs(_) | Expectation::UrlPrefix(_) | Expectation::TitleEquals(_) => page(expectation, facts, setting),
+        Expectation::UrlIs(_) | Expectation::UrlPrefix(_) | Expectation::TitleEquals(_) => {
+            page(expectation, facts, setting)
+        }
         Expectation::AriaSnapshot(a) => aria_snapshot(&a.template, a.locator.as_ref(), facts),
         Expectation::Request(r) => request(r, facts, setting),
         Expectation::ConsoleClean(_) => console(facts, setting),
@@ -89,7 +99,9 @@ pub fn decide(expectation: &Expectation, facts: &Facts<'_>, setting: Setting<'_>
 
 /// Decides on the one element that a strict locator names.
 fn with_one(locator: &Locator, facts: &Facts<'_>, then: impl FnOnce(&Element) -> Decision) -> Decision {
-    let Some((_, probe)) = facts.probe else { return nothing_seen() };
+    let Some((_, probe)) = facts.probe else {
+        return nothing_seen();
+    };
     match matching::one(locator, probe) {
         Ok(element) => then(element),
         Err(ReasonDetail::FrameUnread) => Decision::missing(ReasonDetail::FrameUnread, "a frame could not be read"),
@@ -99,7 +111,9 @@ fn with_one(locator: &Locator, facts: &Facts<'_>, then: impl FnOnce(&Element) ->
 }
 
 fn visible(locator: &Locator, facts: &Facts<'_>) -> Decision {
-    let Some((_, probe)) = facts.probe else { return nothing_seen() };
+    let Some((_, probe)) = facts.probe else {
+        return nothing_seen();
+    };
     with_one(locator, facts, |e| match sight(&e.layout) {
         Sight::Visible => Decision::Met,
         Sight::Hidden(why) => Decision::unmet(why, hidden_how(e, why)),
@@ -113,16 +127,24 @@ fn hidden_how(element: &Element, why: ReasonDetail) -> String {
     let cover = element.layout.tops.iter().find_map(|t| t.other.as_ref());
     match (why, cover) {
         (ReasonDetail::Covered, Some(other)) => format!("{} is covered by {}", describe(element), other.raw()),
-        _ => format!("{} is in the page but cannot be seen: {}", describe(element), why.sentence()),
+        _ => format!(
+            "{} is in the page but cannot be seen: {}",
+            describe(element),
+            why.sentence()
+        ),
     }
 }
 
 fn hidden(locator: &Locator, facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
-    let Some((_, probe)) = facts.probe else { return nothing_seen() };
+    let Some((_, probe)) = facts.probe else {
+        return nothing_seen();
+    };
     let (found, more) = matching::all(locator, probe);
     for element in &found {
         match sight(&element.layout) {
-            Sight::Visible => return Decision::unmet(ReasonDetail::StillVisible, format!("{} is visible", describe(element))),
+            Sight::Visible => {
+                return Decision::unmet(ReasonDetail::StillVisible, format!("{} is visible", describe(element)));
+            }
             Sight::NeedsProof => return Decision::NeedsProof(index_of(probe.elements.as_slice(), element)),
             Sight::Undecided => return Decision::missing(ReasonDetail::VisibilityUndecided, describe(element)),
             Sight::Hidden(_) => {}
@@ -135,7 +157,9 @@ fn hidden(locator: &Locator, facts: &Facts<'_>, setting: Setting<'_>) -> Decisio
 }
 
 fn absent(locator: &Locator, facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
-    let Some((_, probe)) = facts.probe else { return nothing_seen() };
+    let Some((_, probe)) = facts.probe else {
+        return nothing_seen();
+    };
     let (found, _) = matching::all(locator, probe);
     if let Some(element) = found.first() {
         return Decision::unmet(ReasonDetail::StillPresent, format!("{} is there", describe(element)));
@@ -150,7 +174,10 @@ fn absent(locator: &Locator, facts: &Facts<'_>, setting: Setting<'_>) -> Decisio
 fn held(facts: &Facts<'_>, setting: Setting<'_>, painted: bool) -> Decision {
     if painted && setting.strict {
         let Some((_, seen)) = facts.painted else {
-            return Decision::missing(ReasonDetail::NoObservation, "what was painted since the last action is not known");
+            return Decision::missing(
+                ReasonDetail::NoObservation,
+                "what was painted since the last action is not known",
+            );
         };
         if let Some(decision) = appeared(seen) {
             return decision;
@@ -158,7 +185,10 @@ fn held(facts: &Facts<'_>, setting: Setting<'_>, painted: bool) -> Decision {
     }
     match facts.held {
         Some((_, held)) if held.window_us >= setting.plan.hold_ms * 1000 => Decision::Met,
-        _ => Decision::missing(ReasonDetail::NoObservation, "it was not looked at over the settle window"),
+        _ => Decision::missing(
+            ReasonDetail::NoObservation,
+            "it was not looked at over the settle window",
+        ),
     }
 }
 
@@ -171,26 +201,48 @@ fn appeared(painted: &Painted) -> Option<Decision> {
     for sample in &painted.samples {
         if sample.seen > least {
             let text = sample.text.as_ref().map_or("", Untrusted::raw);
-            let seen = format!("{:?} could be seen {} ms after the last action", short(text), sample.at_us / 1000);
+            let seen = format!(
+                "{:?} could be seen {} ms after the last action",
+                short(text),
+                sample.at_us / 1000
+            );
             return Some(Decision::unmet(ReasonDetail::SeenSinceLastAction, seen));
         }
         unsure |= sample.seen + sample.unsure > least;
         least = least.min(sample.seen);
     }
     if painted.lost || painted.cut > 0 {
-        return Some(Decision::missing(ReasonDetail::EventsLost, "what was painted since the last action was lost"));
+        return Some(Decision::missing(
+            ReasonDetail::EventsLost,
+            "what was painted since the last action was lost",
+        ));
     }
-    unsure.then(|| Decision::missing(ReasonDetail::VisibilityUndecided, "it may have been visible since the last action"))
+    unsure.then(|| {
+        Decision::missing(
+            ReasonDetail::VisibilityUndecided,
+            "it may have been visible since the last action",
+        )
+    })
 }
 
 fn count(locator: &Locator, wanted: u32, facts: &Facts<'_>) -> Decision {
-    let Some((_, probe)) = facts.probe else { return nothing_seen() };
+    let Some((_, probe)) = facts.probe else {
+        return nothing_seen();
+    };
     let (found, more) = matching::all(locator, probe);
-    let seen = if more { probe.matches } else { u32::try_from(found.len()).unwrap_or(u32::MAX) };
+    let seen = if more {
+        probe.matches
+    } else {
+        u32::try_from(found.len()).unwrap_or(u32::MAX)
+    };
     if !probe.unread_frames.is_empty() {
         return Decision::missing(ReasonDetail::FrameUnread, "a frame could not be read");
     }
-    if seen == wanted { Decision::Met } else { Decision::unmet(ReasonDetail::CountDiffers, format!("{seen}")) }
+    if seen == wanted {
+        Decision::Met
+    } else {
+        Decision::unmet(ReasonDetail::CountDiffers, format!("{seen}"))
+    }
 }
 
 fn text(element: &Element, holds: impl FnOnce(&str) -> bool) -> Decision {
@@ -205,11 +257,22 @@ fn text(element: &Element, holds: impl FnOnce(&str) -> bool) -> Decision {
 }
 
 fn page(expectation: &Expectation, facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
-    let Some((_, page)) = facts.page else { return nothing_seen() };
-    let resolve = |text: &str| url::Url::parse(&setting.plan.url).ok().and_then(|base| base.join(text).ok()).map(String::from);
+    let Some((_, page)) = facts.page else {
+        return nothing_seen();
+    };
+    let resolve = |text: &str| {
+        url::Url::parse(&setting.plan.url)
+            .ok()
+            .and_then(|base| base.join(text).ok())
+            .map(String::from)
+    };
     let actual = url::Url::parse(page.url.raw()).map_or_else(|_| page.url.raw().to_owned(), String::from);
     let (holds, detail, seen) = match expectation {
-        Expectation::UrlIs(u) => (resolve(u).is_some_and(|u| u == actual), ReasonDetail::UrlDiffers, page.url.raw()),
+        Expectation::UrlIs(u) => (
+            resolve(u).is_some_and(|u| u == actual),
+            ReasonDetail::UrlDiffers,
+            page.url.raw(),
+        ),
         Expectation::UrlPrefix(u) => (
             resolve(u).is_some_and(|u| prefix_holds(&u, &actual)),
             ReasonDetail::UrlDiffers,
@@ -218,14 +281,18 @@ fn page(expectation: &Expectation, facts: &Facts<'_>, setting: Setting<'_>) -> D
         Expectation::TitleEquals(t) => (page.title.raw() == t, ReasonDetail::TitleDiffers, page.title.raw()),
         _ => return nothing_seen(),
     };
-    if holds { Decision::Met } else { Decision::unmet(detail, short(seen)) }
+    if holds {
+        Decision::Met
+    } else {
+        Decision::unmet(detail, short(seen))
+    }
 }
 
 /// A prefix that ends at a path segment.
 fn prefix_holds(prefix: &str, actual: &str) -> bool {
-    actual.strip_prefix(prefix).is_some_and(|rest| {
-        rest.is_empty() || prefix.ends_with('/') || rest.starts_with(['/', '?', '#'])
-    })
+    actual
+        .strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with(['/', '?', '#']))
 }
 
 fn aria_snapshot(template: &str, locator: Option<&Locator>, facts: &Facts<'_>) -> Decision {
@@ -235,19 +302,26 @@ fn aria_snapshot(template: &str, locator: Option<&Locator>, facts: &Facts<'_>) -
             return found;
         }
     }
-    let Some((_, tree)) = facts.aria else { return nothing_seen() };
+    let Some((_, tree)) = facts.aria else {
+        return nothing_seen();
+    };
     let Ok(template) = aria::Template::parse(template) else {
         return Decision::missing(ReasonDetail::NoObservation, "the template cannot be read");
     };
     match aria::matches(&template, &tree.nodes) {
         Ok(()) => Decision::Met,
-        Err(_) if tree.cut => Decision::missing(ReasonDetail::EventsLost, "the accessibility tree is too large to be read whole"),
+        Err(_) if tree.cut => Decision::missing(
+            ReasonDetail::EventsLost,
+            "the accessibility tree is too large to be read whole",
+        ),
         Err(mismatch) => Decision::unmet(ReasonDetail::TreeDiffers, mismatch.to_string()),
     }
 }
 
 fn console(facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
-    let Some((_, mark)) = facts.log else { return nothing_seen() };
+    let Some((_, mark)) = facts.log else {
+        return nothing_seen();
+    };
     for event in events_of(setting.events, setting.viewport, mark) {
         match &event.what {
             Happening::Console(c) if c.level == "error" => {
@@ -257,7 +331,9 @@ fn console(facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
                 return Decision::unmet(ReasonDetail::UnhandledRejection, short(e.text.raw()));
             }
             Happening::Exception(e) => return Decision::unmet(ReasonDetail::UncaughtException, short(e.text.raw())),
-            Happening::Gap { .. } => return Decision::missing(ReasonDetail::EventsLost, "part of the console was lost"),
+            Happening::Gap { .. } => {
+                return Decision::missing(ReasonDetail::EventsLost, "part of the console was lost");
+            }
             _ => {}
         }
     }
@@ -265,12 +341,16 @@ fn console(facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
 }
 
 fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Decision {
-    let Some((_, mark)) = facts.log else { return nothing_seen() };
+    let Some((_, mark)) = facts.log else {
+        return nothing_seen();
+    };
     let events: Vec<_> = events_of(setting.events, setting.viewport, mark).collect();
     let asked: Vec<&RequestFact> = events
         .iter()
         .filter_map(|e| match &e.what {
-            Happening::Request(r) if r.method == wanted.method && path_is(r.url.raw(), &wanted.path, setting.plan) => Some(r),
+            Happening::Request(r) if r.method == wanted.method && path_is(r.url.raw(), &wanted.path, setting.plan) => {
+                Some(r)
+            }
             _ => None,
         })
         .collect();
@@ -282,7 +362,9 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
     };
     let passed_guard = |r: &RequestFact| {
         events.iter().any(|e| match &e.what {
-            Happening::Guard(g) => g.disposition == Disposition::Forwarded && (g.url == r.url.raw() || g.url.starts_with(&tunnel_of(r))),
+            Happening::Guard(g) => {
+                g.disposition == Disposition::Forwarded && (g.url == r.url.raw() || g.url.starts_with(&tunnel_of(r)))
+            }
             _ => false,
         })
     };
@@ -292,19 +374,36 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
     let left: Vec<_> = asked.iter().filter(|r| !inside(end_of(r)) && passed_guard(r)).collect();
     let fitting = left
         .iter()
-        .filter(|r| wanted.status.is_none_or(|s| end_of(r).and_then(|e| e.status) == Some(s)))
+        .filter(|r| {
+            wanted
+                .status
+                .is_none_or(|s| end_of(r).and_then(|e| e.status) == Some(s))
+        })
         .count();
     let enough = wanted.count.map_or(fitting >= 1, |n| fitting == n as usize);
     if enough {
-        return if wanted.count.is_some() { held(facts, setting, false) } else { Decision::Met };
+        return if wanted.count.is_some() {
+            held(facts, setting, false)
+        } else {
+            Decision::Met
+        };
     }
     let seen = format!("{fitting} of {} {} left the browser", asked.len(), wanted.method);
     if fitting == 0 && asked.iter().any(|r| inside(end_of(r))) {
-        Decision::unmet(ReasonDetail::RequestFromCache, "it was answered by the cache or a service worker")
+        Decision::unmet(
+            ReasonDetail::RequestFromCache,
+            "it was answered by the cache or a service worker",
+        )
     } else if left.len() != fitting {
-        let statuses: Vec<String> =
-            left.iter().filter_map(|r| end_of(r).and_then(|e| e.status)).map(|s| s.to_string()).collect();
-        Decision::unmet(ReasonDetail::RequestStatusDiffers, format!("answered with {}", statuses.join(", ")))
+        let statuses: Vec<String> = left
+            .iter()
+            .filter_map(|r| end_of(r).and_then(|e| e.status))
+            .map(|s| s.to_string())
+            .collect();
+        Decision::unmet(
+            ReasonDetail::RequestStatusDiffers,
+            format!("answered with {}", statuses.join(", ")),
+        )
     } else {
         Decision::unmet(ReasonDetail::RequestCountDiffers, seen)
     }
@@ -342,9 +441,15 @@ fn index_of(all: &[Element], one: &Element) -> usize {
 
 /// The matches of an ambiguous locator.
 pub(super) fn list_matches(locator: &Locator, facts: &Facts<'_>) -> String {
-    let Some((_, probe)) = facts.probe else { return String::new() };
+    let Some((_, probe)) = facts.probe else {
+        return String::new();
+    };
     let (found, _) = matching::all(locator, probe);
-    let mut lines: Vec<_> = found.iter().take(5).map(|e| format!("{} at {}", describe(e), e.path.raw())).collect();
+    let mut lines: Vec<_> = found
+        .iter()
+        .take(5)
+        .map(|e| format!("{} at {}", describe(e), e.path.raw()))
+        .collect();
     let count = (probe.matches as usize).max(found.len());
     if count > 5 {
         lines.push(format!("and {} more", count - 5));
@@ -362,4 +467,3 @@ pub(super) fn list_nearest(facts: &Facts<'_>) -> String {
         _ => "nothing".into(),
     }
 }
-

@@ -70,7 +70,13 @@ impl<'a> Facts<'a> {
 }
 
 /// The events of one viewport that a criterion reads: from its mark's `since` up to its mark's `events`.
-pub fn events_of<'a>(events: &'a [Event], viewport: &'a str, mark: &LogMark) -> impl Iterator<Item = &'a Event> + 'a + use<'a> {
+pub fn events_of<'a>(
+    events: &'a [Event],
+    viewport: &'a str,
+    mark: &LogMark,
+) -> impl Iterator<Item = &'a Event> + 'a + use<'a> {
     let (since, until) = (mark.since, mark.events);
-    events.iter().filter(move |e| e.viewport.as_deref() == Some(viewport) && e.seq >= since && e.seq < until)
+    events
+        .iter()
+        .filter(move |e| e.viewport.as_deref() == Some(viewport) && e.seq >= since && e.seq < until)
 }

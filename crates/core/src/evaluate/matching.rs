@@ -35,7 +35,11 @@ pub fn text_matches(seen: &str, wanted: &str, locator: &Locator) -> bool {
         return pattern::compile(wanted).is_ok_and(|r| r.is_match(&seen));
     }
     let wanted = fold(wanted);
-    if locator.exact { seen == wanted } else { seen.to_lowercase().contains(&wanted.to_lowercase()) }
+    if locator.exact {
+        seen == wanted
+    } else {
+        seen.to_lowercase().contains(&wanted.to_lowercase())
+    }
 }
 
 /// Whether two roles are the same, by ARIA's synonyms.
@@ -54,13 +58,16 @@ pub fn matches(locator: &Locator, element: &Element) -> bool {
     match &locator.by {
         By::Role { role, name } => {
             same_role(element.role.raw(), role)
-                && name.as_ref().is_none_or(|name| text_matches(element.name.raw(), name, locator))
+                && name
+                    .as_ref()
+                    .is_none_or(|name| text_matches(element.name.raw(), name, locator))
         }
         By::Label { label } => {
             text_matches(matched, label, locator) || text_matches(element.name.raw(), label, locator)
         }
         By::Text { text } => {
-            text_matches(element.text.raw(), text, locator) || (!matched.is_empty() && text_matches(matched, text, locator))
+            text_matches(element.text.raw(), text, locator)
+                || (!matched.is_empty() && text_matches(matched, text, locator))
         }
         By::Placeholder { placeholder } => text_matches(matched, placeholder, locator),
         By::Testid { testid } if locator.regex => text_matches(matched, testid, locator),
@@ -77,7 +84,11 @@ pub fn all<'a>(locator: &Locator, probe: &'a Probe) -> (Vec<&'a Element>, bool) 
         None => (found, more),
         Some(nth) => {
             let distance = nth.unsigned_abs() as usize;
-            let index = if nth < 0 { found.len().checked_sub(distance) } else { Some(distance) };
+            let index = if nth < 0 {
+                found.len().checked_sub(distance)
+            } else {
+                Some(distance)
+            };
             (index.and_then(|i| found.get(i).copied()).into_iter().collect(), false)
         }
     }
@@ -119,7 +130,13 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Locator {
-        Locator { by: By::Text { text: text.into() }, exact: false, regex: false, nth: None, within: None }
+        Locator {
+            by: By::Text { text: text.into() },
+            exact: false,
+            regex: false,
+            nth: None,
+            within: None,
+        }
     }
 
     #[test]
@@ -130,10 +147,16 @@ mod tests {
     #[test]
     fn substring_ignores_case_and_exact_does_not() {
         assert!(text_matches("Buy  MILK now", "milk", &text("milk")));
-        let exact = Locator { exact: true, ..text("milk") };
+        let exact = Locator {
+            exact: true,
+            ..text("milk")
+        };
         assert!(!text_matches("Milk", "milk", &exact));
         assert!(text_matches(" milk ", "milk", &exact));
-        let regex = Locator { regex: true, ..text("^m.lk$") };
+        let regex = Locator {
+            regex: true,
+            ..text("^m.lk$")
+        };
         assert!(text_matches("milk", "^m.lk$", &regex));
         assert!(!text_matches("Milk", "^m.lk$", &regex));
     }

@@ -34,7 +34,11 @@ pub fn sight(layout: &Layout) -> Sight {
     if let Some(proof) = &layout.proof {
         return by_proof(proof, layout);
     }
-    if is_doubtful(layout) { Sight::NeedsProof } else { Sight::Visible }
+    if is_doubtful(layout) {
+        Sight::NeedsProof
+    } else {
+        Sight::Visible
+    }
 }
 
 /// What style and geometry alone say against it.
@@ -79,13 +83,20 @@ fn by_proof(proof: &PixelProof, layout: &Layout) -> Sight {
     if proof.alike * 2 < proof.pixels {
         return Sight::Undecided;
     }
-    let covered = layout.tops.iter().any(|t| matches!(t.is, TopIs::Other | TopIs::Ancestor));
+    let covered = layout
+        .tops
+        .iter()
+        .any(|t| matches!(t.is, TopIs::Other | TopIs::Ancestor));
     let coloured = layout.contrast.is_some_and(|c| c < MIN_CONTRAST) || layout.effects.contains(&Effect::TextPaint);
     Sight::Hidden(if covered {
         ReasonDetail::Covered
     } else if coloured {
         ReasonDetail::HiddenByColour
-    } else if layout.effects.iter().any(|e| matches!(e, Effect::ClipPath | Effect::Mask)) {
+    } else if layout
+        .effects
+        .iter()
+        .any(|e| matches!(e, Effect::ClipPath | Effect::Mask))
+    {
         ReasonDetail::HiddenByClip
     } else if layout.effects.contains(&Effect::LowOpacity) || layout.effects.contains(&Effect::Filter) {
         ReasonDetail::HiddenByOpacity
@@ -96,11 +107,17 @@ fn by_proof(proof: &PixelProof, layout: &Layout) -> Sight {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unnecessary_wraps)]
     use super::*;
     use crate::observation::{Rect, Top};
 
     fn plain() -> Layout {
-        let area = Rect { x: 0, y: 0, width: 5000, height: 2000 };
+        let area = Rect {
+            x: 0,
+            y: 0,
+            width: 5000,
+            height: 2000,
+        };
         Layout {
             rendered: true,
             boxes: vec![area],
@@ -109,14 +126,31 @@ mod tests {
             opacity: 1000,
             font_size: Some(1600),
             contrast: Some(200),
-            tops: vec![Top { x: 1, y: 1, is: TopIs::Own, other: None }],
+            tops: vec![Top {
+                x: 1,
+                y: 1,
+                is: TopIs::Own,
+                other: None,
+            }],
             ..Layout::default()
         }
     }
 
     fn proof(alike: u64, differing: u64) -> Option<PixelProof> {
-        let area = Rect { x: 0, y: 0, width: 5000, height: 2000 };
-        Some(PixelProof { pairs: 3, means: ProofMeans::TextColour, pixels: 1000, alike, differing, area })
+        let area = Rect {
+            x: 0,
+            y: 0,
+            width: 5000,
+            height: 2000,
+        };
+        Some(PixelProof {
+            pairs: 3,
+            means: ProofMeans::TextColour,
+            pixels: 1000,
+            alike,
+            differing,
+            area,
+        })
     }
 
     #[test]
@@ -132,15 +166,30 @@ mod tests {
             sight(&layout)
         };
         assert_eq!(hidden(|l| l.rendered = false), Sight::Hidden(ReasonDetail::NotRendered));
-        assert_eq!(hidden(|l| l.visibility = false), Sight::Hidden(ReasonDetail::HiddenByVisibility));
+        assert_eq!(
+            hidden(|l| l.visibility = false),
+            Sight::Hidden(ReasonDetail::HiddenByVisibility)
+        );
         assert_eq!(hidden(|l| l.opacity = 0), Sight::Hidden(ReasonDetail::HiddenByOpacity));
         assert_eq!(hidden(|l| l.opacity = 19), Sight::Hidden(ReasonDetail::HiddenByOpacity));
-        assert_eq!(hidden(|l| l.boxes[0].width = 0), Sight::Hidden(ReasonDetail::HiddenBySize));
+        assert_eq!(
+            hidden(|l| l.boxes[0].width = 0),
+            Sight::Hidden(ReasonDetail::HiddenBySize)
+        );
         assert_eq!(hidden(|l| l.boxes.clear()), Sight::Hidden(ReasonDetail::HiddenBySize));
-        assert_eq!(hidden(|l| l.font_size = Some(0)), Sight::Hidden(ReasonDetail::HiddenBySize));
+        assert_eq!(
+            hidden(|l| l.font_size = Some(0)),
+            Sight::Hidden(ReasonDetail::HiddenBySize)
+        );
         assert_eq!(hidden(|l| l.shown = None), Sight::Hidden(ReasonDetail::OffScreen));
-        assert_eq!(hidden(|l| (l.shown, l.cut_by) = (None, Some(Cut::Overflow))), Sight::Hidden(ReasonDetail::HiddenByClip));
-        assert_eq!(hidden(|l| (l.shown, l.cut_by) = (None, Some(Cut::NoArea))), Sight::Hidden(ReasonDetail::HiddenBySize));
+        assert_eq!(
+            hidden(|l| (l.shown, l.cut_by) = (None, Some(Cut::Overflow))),
+            Sight::Hidden(ReasonDetail::HiddenByClip)
+        );
+        assert_eq!(
+            hidden(|l| (l.shown, l.cut_by) = (None, Some(Cut::NoArea))),
+            Sight::Hidden(ReasonDetail::HiddenBySize)
+        );
     }
 
     #[test]
@@ -168,13 +217,25 @@ mod tests {
         assert_eq!(proved(proof(900, 12), |_| ()), Sight::Visible);
         assert_eq!(proved(proof(900, 11), |_| ()), Sight::Hidden(ReasonDetail::NotPainted));
         assert_eq!(proved(proof(499, 11), |_| ()), Sight::Undecided);
-        assert_eq!(proved(proof(500, 11), |l| l.tops[0].is = TopIs::Other), Sight::Hidden(ReasonDetail::Covered));
-        assert_eq!(proved(proof(900, 0), |l| l.contrast = Some(0)), Sight::Hidden(ReasonDetail::HiddenByColour));
-        let nothing = proof(900, 500).map(|p| PixelProof { means: ProofMeans::None, ..p });
+        assert_eq!(
+            proved(proof(500, 11), |l| l.tops[0].is = TopIs::Other),
+            Sight::Hidden(ReasonDetail::Covered)
+        );
+        assert_eq!(
+            proved(proof(900, 0), |l| l.contrast = Some(0)),
+            Sight::Hidden(ReasonDetail::HiddenByColour)
+        );
+        let nothing = proof(900, 500).map(|p| PixelProof {
+            means: ProofMeans::None,
+            ..p
+        });
         assert_eq!(proved(nothing, |_| ()), Sight::Undecided);
         let short = proof(900, 500).map(|p| PixelProof { pairs: 2, ..p });
         assert_eq!(proved(short, |_| ()), Sight::Undecided);
         // Style outranks the proof: what is not rendered cannot be proven.
-        assert_eq!(proved(proof(900, 500), |l| l.rendered = false), Sight::Hidden(ReasonDetail::NotRendered));
+        assert_eq!(
+            proved(proof(900, 500), |l| l.rendered = false),
+            Sight::Hidden(ReasonDetail::NotRendered)
+        );
     }
 }

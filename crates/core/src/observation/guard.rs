@@ -230,7 +230,10 @@ pub struct CanaryHit {
     pub foreign: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that skip_serializing_if asks for")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that skip_serializing_if asks for"
+)]
 fn is_false(flag: &bool) -> bool {
     !*flag
 }

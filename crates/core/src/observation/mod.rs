@@ -12,7 +12,9 @@ pub mod guard;
 pub use element::*;
 pub use event::*;
 pub use fact::*;
-pub use guard::{CanaryHit, CanaryProtocol, Disposition, GuardKind, GuardReason, GuardRecord, ListenerId, RequestHints};
+pub use guard::{
+    CanaryHit, CanaryProtocol, Disposition, GuardKind, GuardReason, GuardRecord, ListenerId, RequestHints,
+};
 
 /// All that was seen in one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

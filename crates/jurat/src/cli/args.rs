@@ -20,7 +20,8 @@ pub struct Cli {
     pub color: When,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 pass, 1 fail, 2 inconclusive, 3 refused or wrong input, 4 no browser that starts, 70 a bug.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 pass, 1 fail, 2 inconclusive, 3 refused or wrong input, 4 no browser that starts, 70 a bug.";
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -26,7 +26,8 @@ struct Twins {
     _contract: String,
     #[serde(rename = "app")]
     _app: String,
-    twins: Vec<Twin>,
+    #[serde(rename = "twins")]
+    all: Vec<Twin>,
 }
 
 /// One broken twin: the app with one thing changed.
@@ -67,7 +68,7 @@ struct Variant {
     page: String,
 }
 
-pub(super) fn run(args: Demo, printer: Printer) -> Exit {
+pub(super) fn run(args: &Demo, printer: Printer) -> Exit {
     let mut settings = match settings::of(&args.running) {
         Ok(settings) => settings,
         Err(error) => {
@@ -90,7 +91,10 @@ pub(super) fn run(args: Demo, printer: Printer) -> Exit {
             return Exit::Environment;
         }
     };
-    printer.say(&format!("The notes app and {} broken twins, each in a fresh context of one browser.", variants.len() - 1));
+    printer.say(&format!(
+        "The notes app and {} broken twins, each in a fresh context of one browser.",
+        variants.len() - 1
+    ));
     let jobs = variants
         .iter()
         .zip(sites.urls())
@@ -105,7 +109,11 @@ pub(super) fn run(args: Demo, printer: Printer) -> Exit {
         Ok(reports) => reports,
         Err(exit) => return exit,
     };
-    let rows: Vec<Row> = variants.into_iter().zip(&reports).map(|(variant, report)| row(variant, report)).collect();
+    let rows: Vec<Row> = variants
+        .into_iter()
+        .zip(&reports)
+        .map(|(variant, report)| row(variant, report))
+        .collect();
     let good = rows.iter().all(|r| r.as_expected);
     if args.json {
         let all = serde_json::json!({ "schema": "jurat.demo/1", "as_expected": good, "rows": rows });
@@ -114,12 +122,27 @@ pub(super) fn run(args: Demo, printer: Printer) -> Exit {
         table(printer, &rows);
         if let (Some(first), Some(second)) = (rows.first(), rows.get(1)) {
             printer.say("");
-            printer.say(&format!("A report of a pass:  {}", first.bundle.join("report.html").display()));
-            printer.say(&format!("A report of a fail:  {}", second.bundle.join("report.html").display()));
-            printer.say(&format!("Check one again:     jurat recheck {}", first.bundle.display()));
+            printer.say(&format!(
+                "A report of a pass:  {}",
+                first.bundle.join("report.html").display()
+            ));
+            printer.say(&format!(
+                "A report of a fail:  {}",
+                second.bundle.join("report.html").display()
+            ));
+            printer.say(&format!(
+                "Check one again:     jurat recheck {}",
+                first.bundle.display()
+            ));
         }
-        let level = reports.first().and_then(|r| r.verdict.confinement.level).map_or("none", |l| l.as_str());
-        printer.say(&printer.paint(Look::Dim, &format!("confinement {level}, accepted {}", settings.accept_confinement)));
+        let level = reports
+            .first()
+            .and_then(|r| r.verdict.confinement.level)
+            .map_or("none", |l| l.as_str());
+        printer.say(&printer.paint(
+            Look::Dim,
+            &format!("confinement {level}, accepted {}", settings.accept_confinement),
+        ));
     }
     if good { Exit::Pass } else { Exit::Fail }
 }
@@ -142,7 +165,7 @@ fn variants() -> Result<Vec<Variant>, String> {
         reason: None,
         page: APP.into(),
     }];
-    for twin in twins.twins {
+    for twin in twins.all {
         if APP.matches(&twin.find).count() != 1 {
             return Err(format!("demo/twins.json: {} changes not exactly one place", twin.name));
         }
@@ -160,7 +183,10 @@ fn variants() -> Result<Vec<Variant>, String> {
 
 fn row(variant: Variant, report: &RunReport) -> Row {
     let verdict = &report.verdict;
-    let named = variant.reason.as_ref().is_none_or(|reason| verdict.reasons.contains(reason));
+    let named = variant
+        .reason
+        .as_ref()
+        .is_none_or(|reason| verdict.reasons.contains(reason));
     Row {
         name: variant.name,
         title: variant.title,
@@ -176,13 +202,27 @@ fn row(variant: Variant, report: &RunReport) -> Row {
 fn table(printer: Printer, rows: &[Row]) {
     let width = rows.iter().map(|r| r.title.chars().count()).max().unwrap_or(0);
     printer.say("");
-    printer.say(&printer.paint(Look::Strong, &format!("   {:width$}  {:<12}  {:<12}  why", "variant", "expected", "given")));
+    printer.say(&printer.paint(
+        Look::Strong,
+        &format!("   {:width$}  {:<12}  {:<12}  why", "variant", "expected", "given"),
+    ));
     for row in rows {
-        let mark = if row.as_expected { printer.paint(Look::Good, "✓") } else { printer.paint(Look::Bad, "✗") };
+        let mark = if row.as_expected {
+            printer.paint(Look::Good, "✓")
+        } else {
+            printer.paint(Look::Bad, "✗")
+        };
         let given = printer.paint(look_of(row.given), &format!("{:<12}", row.given.as_str()));
-        let why = row.broken.as_deref().unwrap_or("everything that the contract asks for holds");
+        let why = row
+            .broken
+            .as_deref()
+            .unwrap_or("everything that the contract asks for holds");
         let why = printer.paint(Look::Dim, why);
-        printer.say(&format!(" {mark} {:width$}  {:<12}  {given}  {why}", row.title, row.expected.as_str()));
+        printer.say(&format!(
+            " {mark} {:width$}  {:<12}  {given}  {why}",
+            row.title,
+            row.expected.as_str()
+        ));
     }
 }
 

@@ -4,7 +4,7 @@ use jurat_core::outcome::Answer;
 
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub(super) enum Exit {
     /// 0: pass, or a command without a verdict that did its work.
     Pass,
     /// 1: fail.
@@ -21,7 +21,7 @@ pub enum Exit {
 
 impl Exit {
     /// The number.
-    pub fn code(self) -> u8 {
+    pub(super) fn code(self) -> u8 {
         match self {
             Self::Pass => 0,
             Self::Fail => 1,

@@ -31,8 +31,18 @@ struct Run {
 
 impl Live {
     pub(super) fn new(printer: Printer, runs: usize, talk: bool) -> Self {
-        let target = if talk && printer.is_terminal() { ProgressDrawTarget::stderr_with_hz(15) } else { ProgressDrawTarget::hidden() };
-        Self { printer, talk, many: runs > 1, bars: MultiProgress::with_draw_target(target), state: Mutex::default() }
+        let target = if talk && printer.is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(15)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        Self {
+            printer,
+            talk,
+            many: runs > 1,
+            bars: MultiProgress::with_draw_target(target),
+            state: Mutex::default(),
+        }
     }
 
     /// Takes one piece of progress.
@@ -43,19 +53,43 @@ impl Live {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match progress {
             Progress::BrowserReady { product, after } => {
-                self.line(&self.printer.paint(Look::Dim, &format!("{} ready after {} ms", escape(&product, 80), after.as_millis())));
+                self.line(&self.printer.paint(
+                    Look::Dim,
+                    &format!("{} ready after {} ms", escape(&product, 80), after.as_millis()),
+                ));
             }
             Progress::RunBegun { run, name, criteria } => {
                 let name = escape(&name, 100);
                 let bar = self.printer.is_terminal().then(|| self.bar(criteria));
-                state.insert(run, Run { name, done: 0, criteria, bar });
+                state.insert(
+                    run,
+                    Run {
+                        name,
+                        done: 0,
+                        criteria,
+                        bar,
+                    },
+                );
             }
-            Progress::CriterionBegun { run, id, viewport, expected } => {
-                if let Some(Run { name, bar: Some(bar), .. }) = state.get(&run) {
+            Progress::CriterionBegun {
+                run,
+                id,
+                viewport,
+                expected,
+            } => {
+                if let Some(Run {
+                    name, bar: Some(bar), ..
+                }) = state.get(&run)
+                {
                     bar.set_message(format!("{name}  {id} ({viewport})  {}", escape(&expected, 60)));
                 }
             }
-            Progress::CriterionEnded { run, id, viewport, outcome } => {
+            Progress::CriterionEnded {
+                run,
+                id,
+                viewport,
+                outcome,
+            } => {
                 let Some(entry) = state.get_mut(&run) else { return };
                 entry.done += 1;
                 match &entry.bar {
@@ -74,7 +108,11 @@ impl Live {
                 }
                 if self.many {
                     let word = self.printer.paint(look_of(verdict), &format!("{verdict:<12}"));
-                    self.line(&format!("{word} {} {}", entry.name, self.printer.paint(Look::Dim, &seconds(took))));
+                    self.line(&format!(
+                        "{word} {} {}",
+                        entry.name,
+                        self.printer.paint(Look::Dim, &seconds(took))
+                    ));
                 }
             }
             Progress::Held { id, .. } => {

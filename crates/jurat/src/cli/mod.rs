@@ -43,7 +43,10 @@ pub fn main() -> ExitCode {
     log_to_stderr(cli.verbose);
     let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(cli.command, printer)));
     let exit = worked.unwrap_or_else(|_| {
-        printer.error("jurat itself failed; this is a bug of ours", Some("please report it with what stands above"));
+        printer.error(
+            "jurat itself failed; this is a bug of ours",
+            Some("please report it with what stands above"),
+        );
         Exit::Bug
     });
     ExitCode::from(exit.code())
@@ -51,8 +54,8 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command, printer: Printer) -> Exit {
     match command {
-        Command::Verify(args) => verify::run(args, printer),
-        Command::Demo(args) => demo::run(args, printer),
+        Command::Verify(args) => verify::run(&args, printer),
+        Command::Demo(args) => demo::run(&args, printer),
         Command::Recheck(args) => recheck::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::Init(args) => init::run(&args, printer),
@@ -70,5 +73,8 @@ fn log_to_stderr(verbose: u8) {
         (_, 1) => EnvFilter::new("info,jurat=debug"),
         _ => EnvFilter::new("debug,jurat=trace"),
     };
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
 }

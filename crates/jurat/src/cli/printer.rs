@@ -8,7 +8,7 @@ use super::args::When;
 
 /// Where output goes, and how it may look.
 #[derive(Debug, Clone, Copy)]
-pub struct Printer {
+pub(super) struct Printer {
     colour: bool,
     /// Colours on stdout.
     colour_data: bool,
@@ -17,7 +17,7 @@ pub struct Printer {
 
 /// Looks of a piece of text.
 #[derive(Debug, Clone, Copy)]
-pub enum Look {
+pub(super) enum Look {
     /// A pass.
     Good,
     /// A fail.
@@ -32,37 +32,41 @@ pub enum Look {
 
 impl Printer {
     /// A printer for this process.
-    pub fn new(when: When) -> Self {
+    pub(super) fn new(when: When) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let colour = |terminal: bool| match when {
             When::Always => true,
             When::Never => false,
             When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
-        Self { colour: colour(terminal), colour_data: colour(std::io::stdout().is_terminal()), terminal }
+        Self {
+            colour: colour(terminal),
+            colour_data: colour(std::io::stdout().is_terminal()),
+            terminal,
+        }
     }
 
     /// Whether stderr is a terminal.
-    pub fn is_terminal(&self) -> bool {
+    pub(super) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
     /// One line of data on stdout.
     #[expect(clippy::unused_self, reason = "there is no other way to stdout")]
-    pub fn data(&self, line: &str) {
+    pub(super) fn data(&self, line: &str) {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 
     /// One line for people on stderr.
     #[expect(clippy::unused_self, reason = "there is no other way to stderr")]
-    pub fn say(&self, line: &str) {
+    pub(super) fn say(&self, line: &str) {
         let mut err = std::io::stderr().lock();
         let _ = writeln!(err, "{line}");
     }
 
     /// An error, and what to do about it.
-    pub fn error(&self, message: &str, hint: Option<&str>) {
+    pub(super) fn error(&self, message: &str, hint: Option<&str>) {
         self.say(&format!("{} {message}", self.paint(Look::Bad, "error:")));
         if let Some(hint) = hint {
             self.say(&format!("{} {hint}", self.paint(Look::Strong, "hint:")));
@@ -70,7 +74,7 @@ impl Printer {
     }
 
     /// Text with a look, where colours may be used.
-    pub fn paint(&self, look: Look, text: &str) -> String {
+    pub(super) fn paint(&self, look: Look, text: &str) -> String {
         painted(self.colour, look, text)
     }
 

@@ -27,7 +27,10 @@ pub(super) fn run(args: &Recheck, printer: Printer) -> Exit {
             Exit::from(verdict.verdict)
         }
         Err(error) => {
-            printer.error(&error.to_string(), Some("this bundle proves nothing; run `jurat verify` again"));
+            printer.error(
+                &error.to_string(),
+                Some("this bundle proves nothing; run `jurat verify` again"),
+            );
             Exit::Refused
         }
     }

@@ -28,7 +28,9 @@ fn reasons() -> serde_json::Value {
             })
         })
         .collect();
-    let details: Vec<_> =
-        ReasonDetail::ALL.iter().map(|d| serde_json::json!({ "detail": d.as_str(), "meaning": d.sentence() })).collect();
+    let details: Vec<_> = ReasonDetail::ALL
+        .iter()
+        .map(|d| serde_json::json!({ "detail": d.as_str(), "meaning": d.sentence() }))
+        .collect();
     serde_json::json!({ "schema": "jurat.reasons/1", "classes": classes, "details": details })
 }

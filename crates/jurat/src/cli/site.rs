@@ -33,7 +33,10 @@ impl Sites {
             listener.set_nonblocking(true)?;
             listeners.push((listener, Bytes::from(page)));
         }
-        let addresses = listeners.iter().map(|(l, _)| l.local_addr()).collect::<io::Result<_>>()?;
+        let addresses = listeners
+            .iter()
+            .map(|(l, _)| l.local_addr())
+            .collect::<io::Result<_>>()?;
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("demo-site".into()).spawn(move || {
@@ -46,7 +49,11 @@ impl Sites {
                 let _ = stopped.await;
             });
         })?;
-        Ok(Self { addresses, stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            addresses,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
     /// The URLs of the pages, in order.
@@ -78,10 +85,19 @@ async fn accept(listener: tokio::net::TcpListener, page: Bytes) {
 }
 
 fn respond(request: &Request<Incoming>, page: Bytes) -> Response<Full<Bytes>> {
-    let (status, body) = if request.uri().path() == "/" { (StatusCode::OK, page) } else { (StatusCode::NOT_FOUND, Bytes::new()) };
+    let (status, body) = if request.uri().path() == "/" {
+        (StatusCode::OK, page)
+    } else {
+        (StatusCode::NOT_FOUND, Bytes::new())
+    };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("text/html; charset=utf-8"));
-    response.headers_mut().insert(CACHE_CONTROL, hyper::header::HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        hyper::header::HeaderValue::from_static("text/html; charset=utf-8"),
+    );
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, hyper::header::HeaderValue::from_static("no-store"));
     response
 }

@@ -19,7 +19,7 @@ use super::report::write;
 use super::settings;
 use crate::engine::{self, Cancel, EngineError, Job, RunReport, Settings};
 
-pub(super) fn run(args: Verify, printer: Printer) -> Exit {
+pub(super) fn run(args: &Verify, printer: Printer) -> Exit {
     let mut settings = match settings::of(&args.running) {
         Ok(settings) => settings,
         Err(error) => {
@@ -32,7 +32,20 @@ pub(super) fn run(args: Verify, printer: Printer) -> Exit {
     settings.headed = args.headed;
     settings.debug = args.debug;
     settings.allow_remote_target = args.allow_remote_target;
-    settings.url = match args.url.as_deref().map(|url| target_url(url, &ParseOptions { allow_remote_target: args.allow_remote_target }).map(String::from)).transpose() {
+    settings.url = match args
+        .url
+        .as_deref()
+        .map(|url| {
+            target_url(
+                url,
+                &ParseOptions {
+                    allow_remote_target: args.allow_remote_target,
+                },
+            )
+            .map(String::from)
+        })
+        .transpose()
+    {
         Ok(url) => url,
         Err(error) => {
             printer.error(&format!("--url: {error}"), None);
@@ -46,8 +59,15 @@ pub(super) fn run(args: Verify, printer: Printer) -> Exit {
             return Exit::Refused;
         }
     };
-    let Some(jobs) = load_all(&args.contracts, &settings, printer) else { return Exit::Refused };
-    let reports_of = match verify(jobs, &settings, printer, if args.json { Talk::Quiet } else { Talk::Verdicts }) {
+    let Some(jobs) = load_all(&args.contracts, &settings, printer) else {
+        return Exit::Refused;
+    };
+    let reports_of = match verify(
+        jobs,
+        &settings,
+        printer,
+        if args.json { Talk::Quiet } else { Talk::Verdicts },
+    ) {
         Ok(reports) => reports,
         Err(exit) => return exit,
     };
@@ -99,7 +119,11 @@ pub(super) fn load_all(paths: &[PathBuf], settings: &Settings, printer: Printer)
         }
     }
     if refused {
-        let what = if paths.len() == 1 { "the contract was refused" } else { "a contract was refused" };
+        let what = if paths.len() == 1 {
+            "the contract was refused"
+        } else {
+            "a contract was refused"
+        };
         printer.error(&format!("{what}; nothing was run"), None);
         return None;
     }
@@ -109,9 +133,12 @@ pub(super) fn load_all(paths: &[PathBuf], settings: &Settings, printer: Printer)
 fn load(path: &Path, settings: &Settings) -> Result<Contract, String> {
     let name = escape(&path.display().to_string(), 200);
     let bytes = std::fs::read(path).map_err(|e| format!("{name}: {e}"))?;
-    let text = String::from_utf8(bytes).map_err(|e| format!("{name}: not UTF-8 text, at byte {}", e.utf8_error().valid_up_to()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| format!("{name}: not UTF-8 text, at byte {}", e.utf8_error().valid_up_to()))?;
     let format = Format::of(&path.display().to_string(), &text);
-    let options = ParseOptions { allow_remote_target: settings.allow_remote_target };
+    let options = ParseOptions {
+        allow_remote_target: settings.allow_remote_target,
+    };
     contract::parse(&text, format, &options).map_err(|errors| errors.render(&name, &text).to_string())
 }
 
@@ -127,12 +154,21 @@ pub(super) enum Talk {
 }
 
 /// Runs the jobs with live progress.
-pub(super) fn verify(jobs: Vec<Job>, settings: &Settings, printer: Printer, talk: Talk) -> Result<Vec<RunReport>, Exit> {
+pub(super) fn verify(
+    jobs: Vec<Job>,
+    settings: &Settings,
+    printer: Printer,
+    talk: Talk,
+) -> Result<Vec<RunReport>, Exit> {
     let runtime = engine::runtime().map_err(|error| {
         printer.error(&format!("the runtime does not start: {error}"), None);
         Exit::Environment
     })?;
-    let live = Arc::new(Live::new(printer, jobs.len() * settings.repeat as usize, talk != Talk::Quiet));
+    let live = Arc::new(Live::new(
+        printer,
+        jobs.len() * settings.repeat as usize,
+        talk != Talk::Quiet,
+    ));
     let listener = {
         let live = Arc::clone(&live);
         Arc::new(move |progress| live.tell(progress))
@@ -168,9 +204,11 @@ pub(super) fn verify(jobs: Vec<Job>, settings: &Settings, printer: Printer, talk
 
 async fn on_signal(cancel: Cancel, printer: Printer) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-    else {
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    ) else {
         return;
     };
     tokio::select! {
@@ -218,7 +256,12 @@ pub(super) fn say_verdict(printer: Printer, contract: &str, verdict: &Verdict, b
         printer.paint(Look::Strong, &escape(contract, 200)),
         printer.paint(
             Look::Dim,
-            &format!("{} passed, {} failed, {} inconclusive", count(Answer::Pass), count(Answer::Fail), count(Answer::Inconclusive)),
+            &format!(
+                "{} passed, {} failed, {} inconclusive",
+                count(Answer::Pass),
+                count(Answer::Fail),
+                count(Answer::Inconclusive)
+            ),
         ),
     ));
     let mut told = 0;
@@ -233,24 +276,43 @@ pub(super) fn say_verdict(printer: Printer, contract: &str, verdict: &Verdict, b
         }
         say_criterion(printer, criterion, bundle);
     }
-    let unreached = verdict.criteria.iter().filter(|c| c.reasons.first().is_some_and(|r| r == "not_reached")).count();
+    let unreached = verdict
+        .criteria
+        .iter()
+        .filter(|c| c.reasons.first().is_some_and(|r| r == "not_reached"))
+        .count();
     if unreached > 0 {
         printer.say(&printer.paint(Look::Dim, &format!("  {unreached} more were not reached")));
     }
     for violation in verdict.violations.iter().take(8) {
-        printer.say(&format!("  {} {}", printer.paint(Look::Unsure, "off the origin:"), violation.url.escaped(160)));
+        printer.say(&format!(
+            "  {} {}",
+            printer.paint(Look::Unsure, "off the origin:"),
+            violation.url.escaped(160)
+        ));
     }
     if let Some(class) = advice(verdict) {
-        printer.say(&format!("  {} {}", printer.paint(Look::Strong, "what to do:"), class.advice()));
+        printer.say(&format!(
+            "  {} {}",
+            printer.paint(Look::Strong, "what to do:"),
+            class.advice()
+        ));
     }
-    let level = verdict.confinement.level.map_or("none", jurat_core::confinement::Level::as_str);
+    let level = verdict
+        .confinement
+        .level
+        .map_or("none", jurat_core::confinement::Level::as_str);
     let sandbox = &verdict.confinement.sandbox;
     printer.say(&printer.paint(Look::Dim, &format!("  confinement {level}, sandbox {sandbox}")));
     printer.say(&format!("  report {}", bundle.join("report.html").display()));
 }
 
 fn advice(verdict: &Verdict) -> Option<ReasonClass> {
-    let first = verdict.criteria.iter().filter(|c| c.outcome != Answer::Pass).find_map(|c| c.reasons.first())?;
+    let first = verdict
+        .criteria
+        .iter()
+        .filter(|c| c.outcome != Answer::Pass)
+        .find_map(|c| c.reasons.first())?;
     ReasonClass::ALL.iter().copied().find(|c| c.as_str() == first)
 }
 

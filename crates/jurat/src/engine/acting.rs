@@ -37,7 +37,10 @@ impl Scene<'_> {
     /// Does one action step.
     pub(super) async fn act(&mut self, index: usize, step: &Step, deadline: Instant) -> Result<(), ReadError> {
         self.context.begin_step(step.dialog.clone());
-        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab(true) };
+        let Some(tab) = self.tab(step.page, deadline).await else {
+            self.no_tab(true);
+            return Ok(());
+        };
         match &step.action {
             Action::Navigate(path) => {
                 let url = self.resolve(path);
@@ -63,7 +66,9 @@ impl Scene<'_> {
     }
 
     fn resolve(&self, path: &str) -> String {
-        url::Url::parse(&self.plan.url).and_then(|base| base.join(path)).map_or_else(|_| path.to_owned(), String::from)
+        url::Url::parse(&self.plan.url)
+            .and_then(|base| base.join(path))
+            .map_or_else(|_| path.to_owned(), String::from)
     }
 
     /// Arms the watch for the negatives ahead and marks the action's beginning.
@@ -79,7 +84,13 @@ impl Scene<'_> {
         Ok(())
     }
 
-    async fn act_on_element(&mut self, tab: &Tab, index: usize, action: &Action, deadline: Instant) -> Result<(), ReadError> {
+    async fn act_on_element(
+        &mut self,
+        tab: &Tab,
+        index: usize,
+        action: &Action,
+        deadline: Instant,
+    ) -> Result<(), ReadError> {
         let mut pause = FIRST_PAUSE;
         let mut begun = false;
         loop {
@@ -126,21 +137,44 @@ impl Scene<'_> {
             return Ok((None, fact));
         };
         let (probe, on) = self.find(tab, locator, needs, deadline).await?;
-        let Some(on) = on else { return Ok((Some(probe), ActionFact::default())) };
+        let Some(on) = on else {
+            return Ok((Some(probe), ActionFact::default()));
+        };
         let to = match action {
             Action::Drag(drag) => {
-                let (second, to) = self.find(tab, &drag.to, Needs { enabled: false, hit: false, ..needs }, deadline).await?;
-                let Some(to) = to else { return Ok((Some(second), ActionFact::default())) };
+                let (second, to) = self
+                    .find(
+                        tab,
+                        &drag.to,
+                        Needs {
+                            enabled: false,
+                            hit: false,
+                            ..needs
+                        },
+                        deadline,
+                    )
+                    .await?;
+                let Some(to) = to else {
+                    return Ok((Some(second), ActionFact::default()));
+                };
                 Some(to)
             }
             _ => None,
         };
         self.begin_once(tab, index, begun, deadline).await?;
-        let fact = self.perform(tab, action, &on, to.as_ref(), self.reading(deadline)).await?;
+        let fact = self
+            .perform(tab, action, &on, to.as_ref(), self.reading(deadline))
+            .await?;
         Ok((Some(probe), fact))
     }
 
-    async fn begin_once(&mut self, tab: &Tab, index: usize, begun: &mut bool, deadline: Instant) -> Result<(), ReadError> {
+    async fn begin_once(
+        &mut self,
+        tab: &Tab,
+        index: usize,
+        begun: &mut bool,
+        deadline: Instant,
+    ) -> Result<(), ReadError> {
         if !*begun {
             self.begin(tab, index, deadline).await?;
             *begun = true;
@@ -160,7 +194,11 @@ impl Scene<'_> {
         let (element, at) = (&on.element, on.at);
         Ok(match action {
             Action::Click(click) => {
-                let how = ClickHow { count: click.count, button: click.button, modifiers: &click.modifiers };
+                let how = ClickHow {
+                    count: click.count,
+                    button: click.button,
+                    modifiers: &click.modifiers,
+                };
                 tab.click(element, at, how, deadline).await?
             }
             Action::Fill(v) => tab.fill(element, &v.value, deadline).await?,
@@ -171,7 +209,12 @@ impl Scene<'_> {
             Action::Hover(_) => tab.hover(element, at, deadline).await?,
             Action::Scroll(_) => tab.scroll(element, deadline).await?,
             Action::Select(select) => {
-                let options: Vec<&str> = select.option.iter().chain(&select.options).map(String::as_str).collect();
+                let options: Vec<&str> = select
+                    .option
+                    .iter()
+                    .chain(&select.options)
+                    .map(String::as_str)
+                    .collect();
                 tab.select(element, &options, deadline).await?
             }
             Action::Upload(upload) => {
@@ -210,14 +253,21 @@ impl Scene<'_> {
             Some((index, element.layout.hit.as_ref().map(|hit| (hit.x, hit.y))))
         });
         let target = match found {
-            Some((index, at)) => Some(Target { element: sight.handle(tab, index, reading).await?, at }),
+            Some((index, at)) => Some(Target {
+                element: sight.handle(tab, index, reading).await?,
+                at,
+            }),
             None => None,
         };
         Ok((sight.probe, target))
     }
 
     fn acted(&mut self, probe: Option<Probe>, fact: ActionFact) {
-        let fact = ActionFact { action: self.recorder.actions(), dialogs: self.context.dialogs(), ..fact };
+        let fact = ActionFact {
+            action: self.recorder.actions(),
+            dialogs: self.context.dialogs(),
+            ..fact
+        };
         let mut facts: Vec<Fact> = probe.into_iter().map(Fact::Probe).collect();
         facts.push(Fact::Action(fact));
         self.record(facts);
@@ -234,7 +284,12 @@ impl Scene<'_> {
             }
             _ => {}
         }
-        let fact = ActionFact { dispatched: true, acknowledged: true, document: Some(document), ..ActionFact::default() };
+        let fact = ActionFact {
+            dispatched: true,
+            acknowledged: true,
+            document: Some(document),
+            ..ActionFact::default()
+        };
         self.acted(None, fact);
     }
 
@@ -242,31 +297,44 @@ impl Scene<'_> {
     fn guards_word(&mut self, document: &DocumentFact) -> Option<GuardReason> {
         let since = self.recorder.mark(false).since;
         let record = self.recorder.record();
-        let guarded = record.events.iter().rev().filter(|e| e.seq >= since).find_map(|e| match &e.what {
-            Happening::Guard(g) if g.ended => {
-                let named = g.url == document.url.raw() || g.url == document.requested.raw() || g.tunnelled;
-                named.then_some(g.reason)
-            }
-            _ => None,
-        });
+        let guarded = record
+            .events
+            .iter()
+            .rev()
+            .filter(|e| e.seq >= since)
+            .find_map(|e| match &e.what {
+                Happening::Guard(g) if g.ended => {
+                    let named = g.url == document.url.raw() || g.url == document.requested.raw() || g.tunnelled;
+                    named.then_some(g.reason)
+                }
+                _ => None,
+            });
         guarded.flatten()
     }
 
     fn obstructed(&mut self, obstacle: Obstacle) {
-        self.acted(None, ActionFact { obstacle: Some(obstacle), ..ActionFact::default() });
+        self.acted(
+            None,
+            ActionFact {
+                obstacle: Some(obstacle),
+                ..ActionFact::default()
+            },
+        );
     }
 
     /// Records that the tab for a step never came.
-    pub(super) fn no_tab(&mut self, acts: bool) -> Result<(), ReadError> {
+    pub(super) fn no_tab(&mut self, acts: bool) {
         if acts {
             self.recorder.action(&self.criterion);
         }
         self.obstructed(Obstacle::NoPopup);
-        Ok(())
     }
 
     pub(super) fn record(&mut self, facts: Vec<Fact>) {
-        let observations = facts.into_iter().map(|fact| self.recorder.observe(&self.criterion, fact)).collect();
+        let observations = facts
+            .into_iter()
+            .map(|fact| self.recorder.observe(&self.criterion, fact))
+            .collect();
         self.recorder.keep(observations);
     }
 }

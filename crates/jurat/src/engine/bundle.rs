@@ -4,27 +4,15 @@ use std::path::PathBuf;
 
 use jurat_core::canon::{CanonError, to_canonical};
 use jurat_core::contract::Contract;
-use jurat_core::observation::Record;
+use jurat_core::observation::{Observation, Record};
 use jurat_core::plan::Plan;
 use jurat_core::verdict::{Verdict, judge};
 use jurat_evidence::{Class, FileName, Kind, Ledger, LedgerEntry, LedgerError, Root, RunId, WriteError, Writer};
 use serde::Serialize;
 
-/// All that a run brought.
-#[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) contract: Contract,
-    pub(super) plan: Plan,
-    pub(super) record: Record,
-    pub(super) pictures: Vec<Vec<u8>>,
-    pub(super) run_id: RunId,
-    /// Wall clock at the start, RFC 3339 in UTC.
-    pub(super) at: String,
-}
-
 /// Why a run could not be sealed.
 #[derive(Debug, thiserror::Error)]
-pub enum SealError {
+pub(super) enum SealError {
     /// The bundle could not be written.
     #[error("the bundle could not be written: {0}")]
     Write(#[from] WriteError),
@@ -39,28 +27,84 @@ pub enum SealError {
     Name(&'static str),
 }
 
-/// Judges a run and writes its bundle; blocks.
-pub(super) fn seal(root: &Root, finished: Finished) -> Result<(Verdict, PathBuf), SealError> {
-    let Finished { contract, plan, record, pictures, run_id, at } = finished;
-    let verdict = judge(&contract, &plan, &record);
-    let mut writer = Writer::begin(root, &run_id)?;
-    let mut add = |name: &'static str, kind, class, bytes: &[u8]| -> Result<(), SealError> {
-        let name = FileName::parse(name).map_err(|_| SealError::Name(name))?;
-        writer.add(&name, kind, class, bytes)?;
-        Ok(())
-    };
-    add(FileName::CONTRACT, Kind::Contract, Class::Control, &to_canonical(&contract)?)?;
-    add(FileName::PLAN, Kind::Plan, Class::Control, &to_canonical(&plan)?)?;
-    add(FileName::OBSERVATIONS, Kind::Observations, Class::Observed, &lines(&record.observations)?)?;
-    add(FileName::EVENTS, Kind::Events, Class::Observed, &lines(&record.events)?)?;
-    add(FileName::VERDICT, Kind::Verdict, Class::Control, &to_canonical(&verdict)?)?;
-    for picture in &pictures {
+/// Begins a bundle with all that stands before the run has quite ended; blocks.
+pub(super) fn begin(
+    root: &Root,
+    run_id: &RunId,
+    (contract, plan): (&Contract, &Plan),
+    observations: &[Observation],
+    pictures: &[Vec<u8>],
+) -> Result<Writer, SealError> {
+    let mut writer = Writer::begin(root, run_id)?;
+    add(
+        &mut writer,
+        FileName::CONTRACT,
+        Kind::Contract,
+        Class::Control,
+        &to_canonical(contract)?,
+    )?;
+    add(
+        &mut writer,
+        FileName::PLAN,
+        Kind::Plan,
+        Class::Control,
+        &to_canonical(plan)?,
+    )?;
+    add(
+        &mut writer,
+        FileName::OBSERVATIONS,
+        Kind::Observations,
+        Class::Observed,
+        &lines(observations)?,
+    )?;
+    for picture in pictures {
         writer.add_blob(Kind::Screenshot, Class::Observed, picture)?;
     }
+    Ok(writer)
+}
+
+/// Judges a run and seals its bundle, which [`begin`] began with the same observations; blocks. `at` is the wall clock at the start.
+pub(super) fn seal(
+    root: &Root,
+    mut writer: Writer,
+    (contract, plan): (&Contract, &Plan),
+    record: &Record,
+    at: String,
+) -> Result<(Verdict, PathBuf), SealError> {
+    let verdict = judge(contract, plan, record);
+    add(
+        &mut writer,
+        FileName::EVENTS,
+        Kind::Events,
+        Class::Observed,
+        &lines(&record.events)?,
+    )?;
+    add(
+        &mut writer,
+        FileName::VERDICT,
+        Kind::Verdict,
+        Class::Control,
+        &to_canonical(&verdict)?,
+    )?;
     let contract_ref = plan.contract_ref.clone();
-    let sealed = writer.seal(contract_ref.clone(), verdict.verdict, |draft| jurat_report::render_html(draft).into_bytes())?;
-    Ledger::of(root).append(LedgerEntry { run_id, contract_ref, verdict: verdict.verdict, manifest: sealed.manifest, at })?;
+    let sealed = writer.seal(contract_ref.clone(), verdict.verdict, |draft| {
+        jurat_report::render_html(draft).into_bytes()
+    })?;
+    let (run_id, manifest) = (sealed.run_id, sealed.manifest);
+    Ledger::of(root).append(LedgerEntry {
+        run_id,
+        contract_ref,
+        verdict: verdict.verdict,
+        manifest,
+        at,
+    })?;
     Ok((verdict, sealed.path))
+}
+
+fn add(writer: &mut Writer, name: &'static str, kind: Kind, class: Class, bytes: &[u8]) -> Result<(), SealError> {
+    let name = FileName::parse(name).map_err(|_| SealError::Name(name))?;
+    writer.add(&name, kind, class, bytes)?;
+    Ok(())
 }
 
 /// One canonical object a line.
@@ -72,4 +116,3 @@ fn lines<T: Serialize>(all: &[T]) -> Result<Vec<u8>, CanonError> {
     }
     Ok(bytes)
 }
-

@@ -19,7 +19,9 @@ impl Default for Cancel {
 impl Cancel {
     /// A switch that is off.
     pub fn new() -> Self {
-        Self { sender: Arc::new(watch::Sender::new(false)) }
+        Self {
+            sender: Arc::new(watch::Sender::new(false)),
+        }
     }
 
     /// Ends the run.

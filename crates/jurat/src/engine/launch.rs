@@ -21,6 +21,7 @@ use jurat_guard::policy::{Origin, Policy, ThirdParty};
 use jurat_guard::scratch::{self, Scratch};
 use jurat_guard::supervise::{Ownership, SandboxPlan, Spawn, Supervised, Supervisor, User};
 use jurat_guard::{Guard, Limits};
+use tokio::task::JoinHandle;
 
 use super::error::EngineError;
 use super::plugs::Plugs;
@@ -39,6 +40,8 @@ pub(super) struct Launched {
     canaries: Canaries,
     supervised: Mutex<Option<Supervised>>,
     scratch: Mutex<Option<Scratch>>,
+    /// The removal of the scratch directory, once the browser has ended.
+    removing: Mutex<Option<JoinHandle<()>>>,
     confinement: ConfinementRecord,
     browser: BrowserFact,
     target_address: Option<String>,
@@ -76,7 +79,11 @@ impl Launched {
             headed: settings.headed,
             profile: home.join("profile"),
             guard_port: global,
-            sandbox: if sandbox.sandbox == Sandbox::On { flags::Sandbox::On } else { flags::Sandbox::Off },
+            sandbox: if sandbox.sandbox == Sandbox::On {
+                flags::Sandbox::On
+            } else {
+                flags::Sandbox::Off
+            },
             shm_bytes: shm_bytes(),
             window: window(plans),
         };
@@ -97,9 +104,10 @@ impl Launched {
             fds: Vec::new(),
             no_new_privs: sandbox.no_new_privs,
         };
-        let mut supervised = supervisor.spawn(spawn).await.map_err(|e| {
-            EngineError::environment(format!("{e}: {}", e.io()), Some("look at `jurat doctor`".into()))
-        })?;
+        let mut supervised = supervisor
+            .spawn(spawn)
+            .await
+            .map_err(|e| EngineError::environment(format!("{e}: {}", e.io()), Some("look at `jurat doctor`".into())))?;
         let pipes = supervised
             .take_pipes()
             .ok_or_else(|| EngineError::environment("the browser has no DevTools pipe".into(), None))?;
@@ -120,13 +128,17 @@ impl Launched {
             },
             argv: argv.clone(),
         };
-        let target_address = guard.upstreams().first().and_then(|u| u.addresses.first().map(ToString::to_string));
+        let target_address = guard
+            .upstreams()
+            .first()
+            .and_then(|u| u.addresses.first().map(ToString::to_string));
         let launched = Self {
             confinement: Confinement::GuardOnly(sandbox).record(argv),
             guard,
             canaries,
             supervised: Mutex::new(Some(supervised)),
             scratch: Mutex::new(Some(scratch)),
+            removing: Mutex::default(),
             browser: fact,
             target_address,
             staged: AtomicU32::new(0),
@@ -142,7 +154,11 @@ impl Launched {
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             target_address: self.target_address.clone(),
         };
-        [Happening::Begun(begun), Happening::Browser(self.browser.clone()), Happening::Confinement(self.confinement.clone())]
+        [
+            Happening::Begun(begun),
+            Happening::Browser(self.browser.clone()),
+            Happening::Confinement(self.confinement.clone()),
+        ]
     }
 
     /// The browser that answered.
@@ -173,7 +189,9 @@ impl Launched {
     /// A file that is not there, or a full disk.
     pub(super) fn stage_files(&self, files: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
         let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(scratch) = scratch.as_ref() else { return Err(std::io::ErrorKind::NotFound.into()) };
+        let Some(scratch) = scratch.as_ref() else {
+            return Err(std::io::ErrorKind::NotFound.into());
+        };
         let number = self.staged.fetch_add(1, Ordering::SeqCst);
         let folder = scratch.dir(&format!("upload-{number}"))?;
         let copy = |file: &PathBuf| {
@@ -199,15 +217,22 @@ impl Launched {
             Some(supervised) => supervised.end().await.processes_left,
             None => 0,
         };
+        if let Some(scratch) = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let removal = tokio::task::spawn_blocking(move || {
+                // What stays is swept by the next run.
+                let _ = scratch.remove();
+            });
+            *self.removing.lock().unwrap_or_else(PoisonError::into_inner) = Some(removal);
+        }
         u32::try_from(left).unwrap_or(u32::MAX)
     }
 
-    /// Takes away what is left: a browser that still runs, its directory, the guard.
+    /// Takes away what is left: a browser that still runs, and its directory.
     pub(super) async fn close(&self) {
         self.end_browser().await;
-        let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(scratch) = scratch {
-            let _ = tokio::task::spawn_blocking(move || scratch.remove()).await;
+        let removing = self.removing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(removing) = removing {
+            let _ = removing.await;
         }
     }
 }
@@ -218,7 +243,8 @@ impl Launched {
 /// None is found, or the one that was named cannot be used.
 fn find_browser(named: Option<&Path>) -> Result<find::Browser, EngineError> {
     find::search(&find::Machine, named).chosen().map_err(|e| {
-        let hint = "install chromium or chromium-headless-shell, or name a browser with --browser; `jurat doctor` says more";
+        let hint =
+            "install chromium or chromium-headless-shell, or name a browser with --browser; `jurat doctor` says more";
         EngineError::environment(e.to_string(), Some(hint.into()))
     })
 }
@@ -237,8 +263,18 @@ fn check_sandbox(plan: &SandboxPlan, settings: &Settings) -> Result<(), EngineEr
 fn policy(plan: &Plan) -> Result<Policy, EngineError> {
     let refused = |e: jurat_guard::policy::OriginError| EngineError::refused(e.to_string());
     let target = Origin::parse(&plan.origin).map_err(refused)?;
-    let allow = plan.allow.iter().map(|o| Origin::parse(o)).collect::<Result<_, _>>().map_err(refused)?;
-    let refuse = plan.refuse.iter().map(|o| ThirdParty::parse(o)).collect::<Result<_, _>>().map_err(refused)?;
+    let allow = plan
+        .allow
+        .iter()
+        .map(|o| Origin::parse(o))
+        .collect::<Result<_, _>>()
+        .map_err(refused)?;
+    let refuse = plan
+        .refuse
+        .iter()
+        .map(|o| ThirdParty::parse(o))
+        .collect::<Result<_, _>>()
+        .map_err(refused)?;
     Ok(Policy::new(target, allow, refuse))
 }
 
@@ -246,8 +282,12 @@ fn policy(plan: &Plan) -> Result<Policy, EngineError> {
 async fn pinned_certificates(guard: &Guard) -> Option<std::ffi::OsString> {
     let mut pins = Vec::new();
     for upstream in guard.upstreams() {
-        let Ok(origin) = url::Url::parse(&upstream.origin) else { continue };
-        let Some(host) = origin.host_str().filter(|_| origin.scheme() == "https") else { continue };
+        let Ok(origin) = url::Url::parse(&upstream.origin) else {
+            continue;
+        };
+        let Some(host) = origin.host_str().filter(|_| origin.scheme() == "https") else {
+            continue;
+        };
         let address = upstream.fixed.or_else(|| upstream.addresses.first().copied());
         if let Some(address) = address.filter(|a| a.ip().is_loopback())
             && let Ok(pin) = jurat_guard::pin::spki_pin(address, host, PIN).await
@@ -275,7 +315,10 @@ fn environment(home: &Path, headed: bool) -> Vec<(std::ffi::OsString, std::ffi::
 }
 
 fn window(plans: &[&Plan]) -> (u32, u32) {
-    plans.first().and_then(|p| p.viewports.first()).map_or((1440, 900), |v| (v.width, v.height))
+    plans
+        .first()
+        .and_then(|p| p.viewports.first())
+        .map_or((1440, 900), |v| (v.width, v.height))
 }
 
 /// The size of /dev/shm, as far as the system tells.
@@ -286,14 +329,26 @@ pub(crate) fn shm_bytes() -> Option<u64> {
 
 fn temp_error(base: &Path, error: &std::io::Error) -> EngineError {
     let hint = "set TMPDIR to a directory that can be written to";
-    EngineError::environment(format!("no directory can be made in {}: {error}", base.display()), Some(hint.into()))
+    EngineError::environment(
+        format!("no directory can be made in {}: {error}", base.display()),
+        Some(hint.into()),
+    )
 }
 
 /// Why the browser did not start, with the end of what it wrote.
-fn not_started(program: &PathBuf, error: &str, supervised: &Supervised) -> EngineError {
+fn not_started(program: &Path, error: &str, supervised: &Supervised) -> EngineError {
     let (tail, _) = supervised.stderr();
-    let last: Vec<_> = tail.lines().rev().take(3).map(|l| jurat_core::untrusted::escape(l, 300)).collect();
-    let said = if last.is_empty() { String::new() } else { format!("; it wrote: {}", last.into_iter().rev().collect::<Vec<_>>().join(" / ")) };
+    let last: Vec<_> = tail
+        .lines()
+        .rev()
+        .take(3)
+        .map(|l| jurat_core::untrusted::escape(l, 300))
+        .collect();
+    let said = if last.is_empty() {
+        String::new()
+    } else {
+        format!("; it wrote: {}", last.into_iter().rev().collect::<Vec<_>>().join(" / "))
+    };
     EngineError::environment(
         format!("{} does not start: {error}{said}", program.display()),
         Some("look at `jurat doctor`".into()),

@@ -47,8 +47,14 @@ impl Scene<'_> {
         let mut holding: Option<(Instant, u32)> = None;
         let mut proof = Proof::Never;
         loop {
-            let held = holding.map(|(since, looks)| Held { window_us: micros(since.elapsed()), looks });
-            let look = Manner { deadline: self.reading(manner.deadline), ..manner };
+            let held = holding.map(|(since, looks)| Held {
+                window_us: micros(since.elapsed()),
+                looks,
+            });
+            let look = Manner {
+                deadline: self.reading(manner.deadline),
+                ..manner
+            };
             let mut seen = match self.look_once(tab, wanted, look, proof).await {
                 Ok(seen) => seen,
                 Err(error) if error.retryable() && Instant::now() < manner.deadline => {
@@ -67,14 +73,19 @@ impl Scene<'_> {
             let decision = self.decide(wanted, &seen, manner.strict);
             let over = Instant::now() >= manner.deadline;
             match decision {
-                Decision::Met => return self.settle_on(seen),
-                Decision::NeedsProof(_) if proof == Proof::Never && !over => {
-                    proof = Proof::IfNeeded;
-                    continue;
+                Decision::Met => {
+                    self.recorder.keep(seen);
+                    return Ok(());
                 }
-                _ if over || is_final(&decision) => return self.settle_on(seen),
+                Decision::NeedsProof(_) if proof == Proof::Never && !over => proof = Proof::IfNeeded,
+                _ if over || is_final(&decision) => {
+                    self.recorder.keep(seen);
+                    return Ok(());
+                }
                 // Everything holds but the window: look on until it is over.
-                Decision::Not { .. } if wanted.is_negative() && self.only_hold_is_missing(wanted, &seen, manner.strict) => {
+                Decision::Not { .. }
+                    if wanted.is_negative() && self.only_hold_is_missing(wanted, &seen, manner.strict) =>
+                {
                     let (since, looks) = holding.unwrap_or((Instant::now(), 0));
                     holding = Some((since, looks + 1));
                     self.pause(HOLD_PAUSE, manner.deadline).await;
@@ -82,7 +93,11 @@ impl Scene<'_> {
                 _ => {
                     holding = None;
                     // A proof takes a dozen captures: leave the page some time in between.
-                    let least = if proof == Proof::Never { Duration::ZERO } else { PROOF_PAUSE };
+                    let least = if proof == Proof::Never {
+                        Duration::ZERO
+                    } else {
+                        PROOF_PAUSE
+                    };
                     self.pause(pause.max(least), manner.deadline).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -90,22 +105,29 @@ impl Scene<'_> {
         }
     }
 
-    fn settle_on(&mut self, seen: Vec<Observation>) -> Result<(), ReadError> {
-        self.recorder.keep(seen);
-        Ok(())
-    }
-
     fn decide(&mut self, wanted: &Expectation, seen: &[Observation], strict: bool) -> Decision {
         let (plan, viewport) = (self.plan, self.viewport);
         let events = &self.recorder.record().events;
-        expectation::decide(wanted, &Facts::of(seen), Setting { plan, viewport, events, strict })
+        expectation::decide(
+            wanted,
+            &Facts::of(seen),
+            Setting {
+                plan,
+                viewport,
+                events,
+                strict,
+            },
+        )
     }
 
     /// Whether the expectation would hold if it had been looked at over the whole window.
     fn only_hold_is_missing(&mut self, wanted: &Expectation, seen: &[Observation], strict: bool) -> bool {
         let window_us = self.plan.hold_ms * 1000;
         let mut with: Vec<_> = seen.to_vec();
-        with.push(self.recorder.observe(&self.criterion, Fact::Held(Held { window_us, looks: 1 })));
+        with.push(
+            self.recorder
+                .observe(&self.criterion, Fact::Held(Held { window_us, looks: 1 })),
+        );
         self.decide(wanted, &with, strict) == Decision::Met
     }
 
@@ -125,7 +147,10 @@ impl Scene<'_> {
             Expectation::ConsoleClean(_) | Expectation::Request(_) => {
                 // A round trip to the page: what it did before this has been told.
                 tab.page_fact(manner.deadline).await?;
-                facts.push(Fact::Log(self.recorder.mark(manner.end && matches!(wanted, Expectation::ConsoleClean(_)))));
+                facts.push(Fact::Log(
+                    self.recorder
+                        .mark(manner.end && matches!(wanted, Expectation::ConsoleClean(_))),
+                ));
             }
             Expectation::AriaSnapshot(a) => {
                 let mut root = None;
@@ -145,14 +170,22 @@ impl Scene<'_> {
             }
             _ => {
                 if let Some(locator) = wanted.locator() {
-                    facts.push(self.probe(tab, locator, look_for(wanted, proof), manner.deadline).await?);
+                    facts.push(
+                        self.probe(tab, locator, look_for(wanted, proof), manner.deadline)
+                            .await?,
+                    );
                 }
-                if manner.strict && let Some(locator) = wanted.negative_locator() {
+                if manner.strict
+                    && let Some(locator) = wanted.negative_locator()
+                {
                     facts.push(self.painted(tab, locator, manner.deadline).await?);
                 }
             }
         }
-        Ok(facts.into_iter().map(|fact| self.recorder.observe(&self.criterion, fact)).collect())
+        Ok(facts
+            .into_iter()
+            .map(|fact| self.recorder.observe(&self.criterion, fact))
+            .collect())
     }
 
     async fn probe(&self, tab: &Tab, locator: &Locator, look: Look, deadline: Instant) -> Result<Fact, ReadError> {
@@ -165,8 +198,13 @@ impl Scene<'_> {
             None => Vec::new(),
         };
         let index = self.armed.iter().position(|armed| armed == locator);
-        let lost = || ActError::Lost { what: "read what was painted", detail: "it was not watched".into() };
-        Ok(Fact::Painted(index.and_then(|i| all.into_iter().nth(i)).ok_or_else(lost)?))
+        let lost = || ActError::Lost {
+            what: "read what was painted",
+            detail: "it was not watched".into(),
+        };
+        Ok(Fact::Painted(
+            index.and_then(|i| all.into_iter().nth(i)).ok_or_else(lost)?,
+        ))
     }
 
     /// Until when a look may take that begins before `deadline`: the last one is not cut off in the middle.

@@ -55,7 +55,10 @@ use jurat_core::plan::{Plan, PlanError, PlanOptions};
 /// # Errors
 /// A URL in the settings that has no origin.
 pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError> {
-    let options = PlanOptions { url: settings.url.clone(), accept_confinement: settings.accept_confinement };
+    let options = PlanOptions {
+        url: settings.url.clone(),
+        accept_confinement: settings.accept_confinement,
+    };
     Plan::new(contract, &options)
 }
 
@@ -64,5 +67,9 @@ pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError>
 /// # Errors
 /// The system gives no threads or no event queue.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("jurat").enable_all().build()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("jurat")
+        .enable_all()
+        .build()
 }

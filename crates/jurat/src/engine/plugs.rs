@@ -36,7 +36,12 @@ impl Plugs {
         let (senders, receivers): (Vec<_>, Vec<_>) = ports.iter().map(|_| events()).unzip();
         let shared = Arc::<Shared>::default();
         tokio::spawn(sort(log, senders.clone(), epoch, Arc::clone(&shared)));
-        Self { ports, senders, receivers: Mutex::new(receivers.into_iter().map(Some).collect()), shared }
+        Self {
+            ports,
+            senders,
+            receivers: Mutex::new(receivers.into_iter().map(Some).collect()),
+            shared,
+        }
     }
 
     /// The port of a context's listener.
@@ -74,20 +79,22 @@ impl Plugs {
 async fn sort(mut log: mpsc::Receiver<GuardEvent>, senders: Vec<EventSender>, epoch: Instant, shared: Arc<Shared>) {
     while let Some(event) = log.recv().await {
         let (GuardEvent::Started(record) | GuardEvent::Finished(record)) = event;
-        let offset = if record.ended { record.at_us + record.duration_us } else { record.at_us };
+        let offset = if record.ended {
+            record.at_us + record.duration_us
+        } else {
+            record.at_us
+        };
         let at = epoch + Duration::from_micros(offset);
         let slot = usize::try_from(record.listener.0).ok().and_then(|i| i.checked_sub(1));
-        match slot.and_then(|slot| senders.get(slot)) {
-            Some(sender) => {
-                if sender.try_send(Seen { at, what: Happening::Guard(record) }).is_err() {
-                    shared.lost.fetch_add(1, Ordering::SeqCst);
-                }
+        if let Some(sender) = slot.and_then(|slot| senders.get(slot)) {
+            let what = Happening::Guard(record);
+            if sender.try_send(Seen { at, what }).is_err() {
+                shared.lost.fetch_add(1, Ordering::SeqCst);
             }
-            None => {
-                let mut background = shared.background.lock().unwrap_or_else(PoisonError::into_inner);
-                if background.len() < MAX_BACKGROUND {
-                    background.push((at, record));
-                }
+        } else {
+            let mut background = shared.background.lock().unwrap_or_else(PoisonError::into_inner);
+            if background.len() < MAX_BACKGROUND {
+                background.push((at, record));
             }
         }
     }

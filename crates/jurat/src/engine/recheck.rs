@@ -74,7 +74,10 @@ pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
     if plan.contract_ref != Digest::of(bundle.contract()) {
         return Err(disagrees("plan.json", "it is the plan of another contract"));
     }
-    let options = PlanOptions { url: Some(plan.url.clone()), accept_confinement: plan.accept_confinement };
+    let options = PlanOptions {
+        url: Some(plan.url.clone()),
+        accept_confinement: plan.accept_confinement,
+    };
     let again = Plan::new(&contract, &options).map_err(|e| disagrees("plan.json", &e.to_string()))?;
     if again != plan {
         return Err(disagrees("plan.json", "the contract resolves to another plan"));
@@ -97,16 +100,28 @@ pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
         return Err(disagrees("verdict.json", &why));
     }
     if bundle.predicate().verdict != verdict.verdict || bundle.predicate().contract_ref != plan.contract_ref {
-        return Err(disagrees("statement.dsse.json", "it states another verdict or contract"));
+        return Err(disagrees(
+            "statement.dsse.json",
+            "it states another verdict or contract",
+        ));
     }
     Ok(verdict)
 }
 
 fn contract_of(bundle: &Bundle) -> Result<contract::Contract, RecheckError> {
-    let unreadable = |why: String| RecheckError::Unreadable { file: "contract.json", why };
+    let unreadable = |why: String| RecheckError::Unreadable {
+        file: "contract.json",
+        why,
+    };
     let text = std::str::from_utf8(bundle.contract()).map_err(|e| unreadable(e.to_string()))?;
-    let contract = contract::parse(text, Format::Json, &ParseOptions { allow_remote_target: true })
-        .map_err(|e| unreadable(e.to_string()))?;
+    let contract = contract::parse(
+        text,
+        Format::Json,
+        &ParseOptions {
+            allow_remote_target: true,
+        },
+    )
+    .map_err(|e| unreadable(e.to_string()))?;
     let canonical = to_canonical(&contract).map_err(|e| unreadable(e.to_string()))?;
     if canonical != bundle.contract() {
         return Err(unreadable("it is not in canonical form".into()));
@@ -115,17 +130,27 @@ fn contract_of(bundle: &Bundle) -> Result<contract::Contract, RecheckError> {
 }
 
 fn one<T: DeserializeOwned>(file: &'static str, bytes: &[u8]) -> Result<T, RecheckError> {
-    serde_json::from_slice(bytes).map_err(|e| RecheckError::Unreadable { file, why: e.to_string() })
+    serde_json::from_slice(bytes).map_err(|e| RecheckError::Unreadable {
+        file,
+        why: e.to_string(),
+    })
 }
 
 /// Reads lines whose places must grow.
-fn many<T: DeserializeOwned>(file: &'static str, bytes: &[u8], seq: impl Fn(&T) -> u64) -> Result<Vec<T>, RecheckError> {
+fn many<T: DeserializeOwned>(
+    file: &'static str,
+    bytes: &[u8],
+    seq: impl Fn(&T) -> u64,
+) -> Result<Vec<T>, RecheckError> {
     let mut all = Vec::new();
     let mut last = 0;
     for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
         let item: T = one(file, line)?;
         if seq(&item) <= last {
-            return Err(RecheckError::Disagrees { file, why: format!("line {} is out of order", all.len() + 1) });
+            return Err(RecheckError::Disagrees {
+                file,
+                why: format!("line {} is out of order", all.len() + 1),
+            });
         }
         last = seq(&item);
         all.push(item);

@@ -97,7 +97,12 @@ impl Recorder {
         }
         let at_us = self.at(at);
         let seq = self.take();
-        self.record.events.push(Event { seq, at_us, viewport, what });
+        self.record.events.push(Event {
+            seq,
+            at_us,
+            viewport,
+            what,
+        });
     }
 
     /// Records an event of the run itself.
@@ -116,7 +121,10 @@ impl Recorder {
         self.drain();
         self.actions += 1;
         self.last_action = self.next;
-        let mark = ActionMark { action: self.actions, criterion: criterion.to_owned() };
+        let mark = ActionMark {
+            action: self.actions,
+            criterion: criterion.to_owned(),
+        };
         self.push(Instant::now(), Happening::Action(mark), self.viewport.clone());
         self.actions
     }
@@ -129,7 +137,10 @@ impl Recorder {
     /// How far the log reaches now; `since` the last action, or since the viewport began.
     pub(super) fn mark(&mut self, whole_viewport: bool) -> LogMark {
         self.drain();
-        LogMark { events: self.next, since: if whole_viewport { 0 } else { self.last_action } }
+        LogMark {
+            events: self.next,
+            since: if whole_viewport { 0 } else { self.last_action },
+        }
     }
 
     /// An observation with the next place, not recorded yet.
@@ -159,6 +170,11 @@ impl Recorder {
         &self.record
     }
 
+    /// The observations so far.
+    pub(super) fn observations(&self) -> &[Observation] {
+        &self.record.observations
+    }
+
     /// The whole record.
     pub(super) fn finish(mut self) -> Record {
         self.leave();
@@ -167,8 +183,16 @@ impl Recorder {
             let count = self.overflow;
             let seq = self.take();
             let at_us = self.at(Instant::now());
-            let what = Happening::Gap { at: "log".into(), count };
-            self.record.events.push(Event { seq, at_us, viewport: None, what });
+            let what = Happening::Gap {
+                at: "log".into(),
+                count,
+            };
+            self.record.events.push(Event {
+                seq,
+                at_us,
+                viewport: None,
+                what,
+            });
         }
         self.record
     }

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use jurat_browser::context::{ActError, Browser, Context, ContextOptions};
 use jurat_core::contract::Contract;
-use jurat_core::observation::{Fact, Happening, NotObserved, Unseen};
+use jurat_core::observation::{Fact, Happening, NotObserved, Record, Unseen};
 use jurat_core::plan::{Plan, PlanOptions};
 use jurat_core::untrusted::Untrusted;
 use jurat_core::verdict::Verdict;
-use jurat_evidence::{Root, RunId};
+use jurat_evidence::{Root, RunId, Writer};
 use tokio::task::JoinHandle;
 
-use super::bundle::{Finished, seal};
+use super::bundle::{self, SealError};
 use super::cancel::Cancel;
 use super::error::EngineError;
 use super::launch::Launched;
@@ -90,14 +90,26 @@ struct Stage {
 ///
 /// # Errors
 /// [`EngineError::Refused`] when a contract cannot be run, [`EngineError::Environment`] when no browser starts: in both cases nothing was run.
-pub async fn run(jobs: Vec<Job>, settings: &Settings, listener: Listener, cancel: Cancel) -> Result<Vec<RunReport>, EngineError> {
+pub async fn run(
+    jobs: Vec<Job>,
+    settings: &Settings,
+    listener: Listener,
+    cancel: Cancel,
+) -> Result<Vec<RunReport>, EngineError> {
     let runs = plan_all(jobs, settings)?;
     let root = Root::open(&settings.evidence_root).map_err(|e| EngineError::environment(e.to_string(), None))?;
-    root.sweep().map_err(|e| EngineError::environment(e.to_string(), None))?;
-    let plans = runs.iter().flat_map(|r| r.plan.viewports.iter().map(move |_| &r.plan)).collect::<Vec<_>>();
+    root.sweep()
+        .map_err(|e| EngineError::environment(e.to_string(), None))?;
+    let plans = runs
+        .iter()
+        .flat_map(|r| r.plan.viewports.iter().map(move |_| &r.plan))
+        .collect::<Vec<_>>();
     let begun = Instant::now();
     let (launched, browser, plugs) = Launched::new(&plans, settings).await?;
-    listener(Progress::BrowserReady { product: browser.version().product.clone(), after: begun.elapsed() });
+    listener(Progress::BrowserReady {
+        product: browser.version().product.clone(),
+        after: begun.elapsed(),
+    });
     let count = runs.len();
     let stage = Arc::new(Stage {
         runs,
@@ -112,7 +124,9 @@ pub async fn run(jobs: Vec<Job>, settings: &Settings, listener: Listener, cancel
         cancel,
         debug: settings.debug,
     });
-    let workers: Vec<_> = (0..settings.jobs.clamp(1, count.max(1))).map(|_| tokio::spawn(Arc::clone(&stage).work())).collect();
+    let workers: Vec<_> = (0..settings.jobs.clamp(1, count.max(1)))
+        .map(|_| tokio::spawn(Arc::clone(&stage).work()))
+        .collect();
     let mut sealing = Vec::with_capacity(count);
     for worker in workers {
         sealing.extend(worker.await.map_err(|e| EngineError::evidence(e.to_string()))?);
@@ -135,14 +149,32 @@ fn plan_all(jobs: Vec<Job>, settings: &Settings) -> Result<Vec<Planned>, EngineE
         if let Some((path, message)) = not_built.first() {
             return Err(EngineError::refused(format!("{}: {path}: {message}", job.name)));
         }
-        let options = PlanOptions { url: job.url.clone().or_else(|| settings.url.clone()), accept_confinement: settings.accept_confinement };
-        let plan = Plan::new(&job.contract, &options).map_err(|e| EngineError::refused(format!("{}: {e}", job.name)))?;
+        let options = PlanOptions {
+            url: job.url.clone().or_else(|| settings.url.clone()),
+            accept_confinement: settings.accept_confinement,
+        };
+        let plan =
+            Plan::new(&job.contract, &options).map_err(|e| EngineError::refused(format!("{}: {e}", job.name)))?;
         for _ in 0..settings.repeat.max(1) {
-            runs.push(Planned { job: job.clone(), plan: plan.clone(), first });
+            runs.push(Planned {
+                job: job.clone(),
+                plan: plan.clone(),
+                first,
+            });
             first += plan.viewports.len();
         }
     }
     Ok(runs)
+}
+
+/// A run that was played and is not sealed yet.
+struct Played {
+    record: Record,
+    /// The bundle that was begun while the browser ended.
+    begun: JoinHandle<Result<Writer, SealError>>,
+    run_id: RunId,
+    at: String,
+    took: Duration,
 }
 
 type Sealing = (usize, JoinHandle<Result<RunReport, EngineError>>);
@@ -155,20 +187,22 @@ impl Stage {
             if index >= self.runs.len() {
                 return sealing;
             }
-            let (finished, took) = self.play(index).await;
-            let stage = Arc::clone(&self);
-            let handle = tokio::task::spawn_blocking(move || stage.seal(index, finished, took));
-            sealing.push((index, handle));
+            let played = self.play(index).await;
+            sealing.push((index, tokio::spawn(Arc::clone(&self).seal(index, played))));
         }
     }
 
     /// Plays one run to its end.
-    async fn play(self: &Arc<Self>, index: usize) -> (Finished, Duration) {
+    async fn play(self: &Arc<Self>, index: usize) -> Played {
         let run = &self.runs[index];
         let started = Instant::now();
         let wall = started + Duration::from_millis(run.plan.wall_ms);
         let criteria = run.plan.criteria.len() * run.plan.viewports.len();
-        (self.listener)(Progress::RunBegun { run: index, name: run.job.name.clone(), criteria });
+        (self.listener)(Progress::RunBegun {
+            run: index,
+            name: run.job.name.clone(),
+            criteria,
+        });
         let mut recorder = Recorder::new(started);
         let mut pictures = Vec::new();
         let (run_id, at) = name_of_run();
@@ -209,46 +243,91 @@ impl Stage {
                 }
                 Err(why) => {
                     let criterion = run.plan.criteria.first().map_or("", |c| c.id.as_str());
-                    let fact = NotObserved { what: "open a fresh context".into(), why: why.0, detail: why.1 };
+                    let fact = NotObserved {
+                        what: "open a fresh context".into(),
+                        why: why.0,
+                        detail: why.1,
+                    };
                     let observation = recorder.observe(criterion, Fact::NotObserved(fact));
                     recorder.keep(vec![observation]);
                 }
             }
             recorder.leave();
         }
+        let begun = {
+            let (stage, run_id) = (Arc::clone(self), run_id.clone());
+            let observations = recorder.observations().to_vec();
+            tokio::task::spawn_blocking(move || {
+                let run = &stage.runs[index];
+                bundle::begin(
+                    &stage.root,
+                    &run_id,
+                    (&run.job.contract, &run.plan),
+                    &observations,
+                    &pictures,
+                )
+            })
+        };
         let last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
-        let leftovers = if last { self.launched.end_browser().await } else { self.launched.strays() };
+        let leftovers = if last {
+            self.launched.end_browser().await
+        } else {
+            self.launched.strays()
+        };
         recorder.drain_past();
         for (at, record) in self.plugs.background(started) {
             recorder.event_at(at, Happening::Guard(record));
         }
         let lost = self.plugs.lost() + self.launched.guard_lost();
         if lost > 0 {
-            recorder.event(Happening::Gap { at: "guard".into(), count: lost });
+            recorder.event(Happening::Gap {
+                at: "guard".into(),
+                count: lost,
+            });
         }
-        recorder.event(Happening::Canaries { hits: self.launched.canary_hits() });
+        recorder.event(Happening::Canaries {
+            hits: self.launched.canary_hits(),
+        });
         recorder.event(Happening::Leftovers { processes: leftovers });
-        let finished = Finished {
-            contract: run.job.contract.clone(),
-            plan: run.plan.clone(),
+        Played {
             record: recorder.finish(),
-            pictures,
+            begun,
             run_id,
             at,
-        };
-        (finished, started.elapsed())
+            took: started.elapsed(),
+        }
     }
 
-    fn seal(&self, index: usize, finished: Finished, took: Duration) -> Result<RunReport, EngineError> {
-        let run_id = finished.run_id.as_str().to_owned();
-        let (verdict, bundle) = seal(&self.root, finished).map_err(|e| EngineError::evidence(e.to_string()))?;
+    async fn seal(self: Arc<Self>, index: usize, played: Played) -> Result<RunReport, EngineError> {
+        let Played {
+            record,
+            begun,
+            run_id,
+            at,
+            took,
+        } = played;
+        let broken = |e: &dyn std::fmt::Display| EngineError::evidence(e.to_string());
+        let writer = begun.await.map_err(|e| broken(&e))?.map_err(|e| broken(&e))?;
+        let stage = Arc::clone(&self);
+        let sealing = tokio::task::spawn_blocking(move || {
+            let run = &stage.runs[index];
+            bundle::seal(&stage.root, writer, (&run.job.contract, &run.plan), &record, at)
+        });
+        let (verdict, bundle) = sealing.await.map_err(|e| broken(&e))?.map_err(|e| broken(&e))?;
         (self.listener)(Progress::RunEnded {
             run: index,
             verdict: verdict.verdict,
             took,
             criteria: verdict.criteria.clone(),
         });
-        Ok(RunReport { contract: self.runs[index].job.name.clone(), run_id, bundle, verdict, took })
+        let contract = self.runs[index].job.name.clone();
+        Ok(RunReport {
+            contract,
+            run_id: run_id.as_str().to_owned(),
+            bundle,
+            verdict,
+            took,
+        })
     }
 
     /// The context in a slot: the one that was opened ahead, or a new one.
@@ -256,7 +335,11 @@ impl Stage {
         if self.cancel.is_cancelled() {
             return Err((Unseen::Cancelled, None));
         }
-        let ahead = self.opening.lock().unwrap_or_else(PoisonError::into_inner).remove(&slot);
+        let ahead = self
+            .opening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&slot);
         let opening = ahead.unwrap_or_else(|| self.open(slot));
         tokio::select! {
             biased;
@@ -273,7 +356,12 @@ impl Stage {
     fn open(self: &Arc<Self>, slot: usize) -> JoinHandle<Result<Context, ActError>> {
         let stage = Arc::clone(self);
         tokio::spawn(async move {
-            let run = stage.runs.iter().rev().find(|r| r.first <= slot).unwrap_or(&stage.runs[0]);
+            let run = stage
+                .runs
+                .iter()
+                .rev()
+                .find(|r| r.first <= slot)
+                .unwrap_or(&stage.runs[0]);
             let viewport = &run.job.contract.viewports[slot - run.first];
             let options = ContextOptions {
                 proxy_port: stage.plugs.port(slot),
@@ -312,5 +400,8 @@ fn name_of_run() -> (RunId, String) {
         random = std::process::id().to_be_bytes();
     }
     let since_epoch = Duration::from_millis(u64::try_from(now.as_millisecond()).unwrap_or(0));
-    (RunId::new(since_epoch, random), now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+    (
+        RunId::new(since_epoch, random),
+        now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+    )
 }

@@ -61,7 +61,10 @@ impl Scene<'_> {
                 viewport: self.viewport.into(),
                 expected: expected_of(self.contract, planned),
             });
-            self.recorder.here(Happening::Criterion { criterion: planned.id.clone(), edge: Edge::Begin });
+            self.recorder.here(Happening::Criterion {
+                criterion: planned.id.clone(),
+                edge: Edge::Begin,
+            });
             if matches!(planned.source, Source::End(_)) && settled.is_none() {
                 settled = self.settle().await;
             }
@@ -71,7 +74,10 @@ impl Scene<'_> {
             if self.wants_picture(&outcome) {
                 self.picture().await;
             }
-            self.recorder.here(Happening::Criterion { criterion: planned.id.clone(), edge: Edge::End });
+            self.recorder.here(Happening::Criterion {
+                criterion: planned.id.clone(),
+                edge: Edge::End,
+            });
             (self.listener)(Progress::CriterionEnded {
                 run: self.run,
                 id: planned.id.clone(),
@@ -79,7 +85,10 @@ impl Scene<'_> {
                 outcome: outcome.answer(),
             });
             if stops && self.debug {
-                (self.listener)(Progress::Held { run: self.run, id: planned.id.clone() });
+                (self.listener)(Progress::Held {
+                    run: self.run,
+                    id: planned.id.clone(),
+                });
                 self.cancel.cancelled().await;
             }
             if stops && !matches!(planned.source, Source::End(_)) {
@@ -92,7 +101,12 @@ impl Scene<'_> {
     }
 
     /// Looks at one criterion; whatever ends it early is recorded as not observed.
-    async fn look_at(&mut self, index: usize, planned: &PlannedCriterion, settled: Option<jurat_core::observation::Settled>) {
+    async fn look_at(
+        &mut self,
+        index: usize,
+        planned: &PlannedCriterion,
+        settled: Option<jurat_core::observation::Settled>,
+    ) {
         let cancel = self.cancel.clone();
         let seen = tokio::select! {
             biased;
@@ -104,12 +118,18 @@ impl Scene<'_> {
             Err(missing) if now < self.wall || missing.0 == Unseen::Cancelled => Some(missing),
             Err((_, detail)) => Some((Unseen::BudgetExhausted, detail)),
             Ok(()) if !(self.guard_alive)() => Some((Unseen::GuardGone, None)),
-            Ok(()) if now >= self.wall && self.outcome(planned).answer() != Answer::Pass => Some((Unseen::BudgetExhausted, None)),
+            Ok(()) if now >= self.wall && self.outcome(planned).answer() != Answer::Pass => {
+                Some((Unseen::BudgetExhausted, None))
+            }
             Ok(()) => None,
         };
         if let Some((why, detail)) = missing {
             let detail = detail.map(|d| Untrusted::bounded(&d, 1024).0);
-            let fact = Fact::NotObserved(NotObserved { what: planned.kind.clone(), why, detail });
+            let fact = Fact::NotObserved(NotObserved {
+                what: planned.kind.clone(),
+                why,
+                detail,
+            });
             let observation = self.recorder.observe(&planned.id, fact);
             self.recorder.keep(vec![observation]);
         }
@@ -130,8 +150,21 @@ impl Scene<'_> {
                 Some(step) => match &step.action {
                     Action::Wait(wanted) | Action::Expect(wanted) => {
                         let strict = matches!(step.action, Action::Expect(_));
-                        let Some(tab) = self.tab(step.page, deadline).await else { return self.no_tab(false) };
-                        self.look_until(&tab, wanted, Manner { strict, end: false, deadline }, None).await
+                        let Some(tab) = self.tab(step.page, deadline).await else {
+                            self.no_tab(false);
+                            return Ok(());
+                        };
+                        self.look_until(
+                            &tab,
+                            wanted,
+                            Manner {
+                                strict,
+                                end: false,
+                                deadline,
+                            },
+                            None,
+                        )
+                        .await
                     }
                     _ => self.act(index, step, deadline).await,
                 },
@@ -140,7 +173,11 @@ impl Scene<'_> {
                 None => Ok(()),
                 Some(end) => {
                     let tab = self.context.main().clone();
-                    let manner = Manner { strict: true, end: true, deadline };
+                    let manner = Manner {
+                        strict: true,
+                        end: true,
+                        deadline,
+                    };
                     self.look_until(&tab, &end.expectation, manner, settled).await
                 }
             },
@@ -151,7 +188,10 @@ impl Scene<'_> {
     async fn settle(&mut self) -> Option<jurat_core::observation::Settled> {
         let deadline = (Instant::now() + Duration::from_millis(self.plan.step_ms)).min(self.wall);
         let quiet = Duration::from_millis(self.plan.quiet_ms);
-        let options = Settle { quiet, ..Settle::default() };
+        let options = Settle {
+            quiet,
+            ..Settle::default()
+        };
         let cancel = self.cancel.clone();
         tokio::select! {
             biased;
@@ -182,8 +222,11 @@ impl Scene<'_> {
     fn outcome(&mut self, planned: &PlannedCriterion) -> Outcome {
         let (contract, plan, viewport) = (self.contract, self.plan, self.viewport);
         let record = self.recorder.record();
-        let observed: Vec<_> =
-            record.observations.iter().filter(|o| o.viewport == viewport && o.criterion == planned.id).collect();
+        let observed: Vec<_> = record
+            .observations
+            .iter()
+            .filter(|o| o.viewport == viewport && o.criterion == planned.id)
+            .collect();
         outcome_of(contract, plan, record, viewport, planned, &observed)
     }
 
@@ -195,10 +238,18 @@ impl Scene<'_> {
     async fn picture(&mut self) {
         let deadline = Instant::now() + SCREENSHOT;
         let tab = self.context.main().clone();
-        let Ok(png) = page::screenshot(&tab, deadline).await else { return };
+        let Ok(png) = page::screenshot(&tab, deadline).await else {
+            return;
+        };
         let Some((width, height)) = png_size(&png) else { return };
         let outline = self.outline();
-        let fact = ScreenshotFact { blob: Digest::of(&png), bytes: png.len() as u64, width, height, outline };
+        let fact = ScreenshotFact {
+            blob: Digest::of(&png),
+            bytes: png.len() as u64,
+            width,
+            height,
+            outline,
+        };
         let observation = self.recorder.observe(&self.criterion, Fact::Screenshot(fact));
         self.recorder.keep(vec![observation]);
         self.pictures.push(png);
@@ -208,10 +259,18 @@ impl Scene<'_> {
     fn outline(&mut self) -> Option<jurat_core::observation::Rect> {
         let criterion = self.criterion.clone();
         let record = self.recorder.record();
-        record.observations.iter().rev().filter(|o| o.criterion == criterion).find_map(|o| match &o.fact {
-            Fact::Probe(probe) => probe.elements.first().and_then(|e| e.layout.shown.or(e.layout.boxes.first().copied())),
-            _ => None,
-        })
+        record
+            .observations
+            .iter()
+            .rev()
+            .filter(|o| o.criterion == criterion)
+            .find_map(|o| match &o.fact {
+                Fact::Probe(probe) => probe
+                    .elements
+                    .first()
+                    .and_then(|e| e.layout.shown.or(e.layout.boxes.first().copied())),
+                _ => None,
+            })
     }
 
     /// The negative locators that are looked at after the action at `index` and before the next one.

@@ -74,13 +74,25 @@ struct Desk {
 impl Desk {
     fn spawn(&self, more: &[&str]) -> Child {
         let (contract, evidence) = (self.contract.to_str().unwrap(), self.evidence.to_str().unwrap());
-        let args = ["verify", contract, "--accept-confinement", "guard_only", "--evidence-root", evidence];
-        jurat(&[&args, more].concat()).env("TMPDIR", &self.temp).spawn().unwrap()
+        let args = [
+            "verify",
+            contract,
+            "--accept-confinement",
+            "guard_only",
+            "--evidence-root",
+            evidence,
+        ];
+        jurat(&[&args, more].concat())
+            .env("TMPDIR", &self.temp)
+            .spawn()
+            .unwrap()
     }
 
     /// Names in `runs`, of bundles and of what is to become one.
     fn runs(&self) -> (Vec<String>, Vec<String>) {
-        names(&self.evidence.join("runs")).into_iter().partition(|name| !name.ends_with(".partial"))
+        names(&self.evidence.join("runs"))
+            .into_iter()
+            .partition(|name| !name.ends_with(".partial"))
     }
 
     /// What a run made for its browser.
@@ -97,7 +109,10 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn a_kill_leaves_whole_bundles_and_no_process() {
     let _alone = alone();
-    let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
+    let folder = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o755))
+        .tempdir()
+        .unwrap();
     let site = serve(&[("/", PAGE)]);
     let desk = Desk {
         contract: folder.path().join("contract.yaml"),
@@ -119,7 +134,12 @@ fn a_kill_leaves_whole_bundles_and_no_process() {
 
     // The next run takes away what is left, and is as good as any.
     let output = desk.spawn(&["--json"]).wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(desk.runs().1, [] as [&str; 0], "bundles that will never be one");
     assert_eq!(desk.scratch(), [] as [&str; 0], "directories of browsers that are gone");
 }
@@ -135,15 +155,30 @@ fn killed(desk: &Desk, moment: Moment) {
         Moment::Line(count) => {
             while told.len() < count {
                 let mut line = String::new();
-                assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{moment:?}: it ended after {told:#?}");
+                assert_ne!(
+                    stderr.read_line(&mut line).unwrap(),
+                    0,
+                    "{moment:?}: it ended after {told:#?}"
+                );
                 told.push(line);
             }
             if count < LINES {
-                assert_eq!(desk.runs().1, [] as [&str; 0], "{moment:?}: what a dead run left was not swept");
-                assert_eq!(desk.scratch().len(), 1, "{moment:?}: what a dead browser left was not swept");
+                assert_eq!(
+                    desk.runs().1,
+                    [] as [&str; 0],
+                    "{moment:?}: what a dead run left was not swept"
+                );
+                assert_eq!(
+                    desk.scratch().len(),
+                    1,
+                    "{moment:?}: what a dead browser left was not swept"
+                );
             }
             let started = descendants(child.id());
-            assert!(!started.is_empty() || count == LINES, "{moment:?}: no browser, after {told:#?}");
+            assert!(
+                !started.is_empty() || count == LINES,
+                "{moment:?}: no browser, after {told:#?}"
+            );
             started
         }
         Moment::Scratch => until(&mut child, || !desk.scratch().is_empty()),
@@ -155,7 +190,10 @@ fn killed(desk: &Desk, moment: Moment) {
     let status = child.wait().unwrap();
     assert!(early.is_some() || status.signal() == Some(9), "{moment:?}: {status}");
     let left = left(&started, &desk.temp, LIMIT);
-    assert!(left.is_empty(), "{moment:?}: still there after {LIMIT:?}: {left:?}, after {told:#?}");
+    assert!(
+        left.is_empty(),
+        "{moment:?}: still there after {LIMIT:?}: {left:?}, after {told:#?}"
+    );
 }
 
 /// Looks without pause until something is so, or the command has ended; gives what it had started by then.

@@ -26,14 +26,25 @@ pub(crate) fn runtime() -> &'static Runtime {
 
 /// A site with these pages.
 pub(crate) fn serve(pages: &[(&str, &str)]) -> Site {
-    let route = |body: &str| Route { body: Some(body.to_owned()), ..Route::default() };
-    let routes: BTreeMap<_, _> = pages.iter().map(|(path, body)| ((*path).to_owned(), route(body))).collect();
-    runtime().block_on(Site::start(Content::default(), SiteSpec { routes })).unwrap()
+    let route = |body: &str| Route {
+        body: Some(body.to_owned()),
+        ..Route::default()
+    };
+    let routes: BTreeMap<_, _> = pages
+        .iter()
+        .map(|(path, body)| ((*path).to_owned(), route(body)))
+        .collect();
+    runtime()
+        .block_on(Site::start(Content::default(), SiteSpec { routes }))
+        .unwrap()
 }
 
 /// A site that serves a folder.
 pub(crate) fn serve_folder(folder: &Path) -> Site {
-    let content = Content { index: None, folders: vec![folder.to_owned()] };
+    let content = Content {
+        index: None,
+        folders: vec![folder.to_owned()],
+    };
     runtime().block_on(Site::start(content, SiteSpec::default())).unwrap()
 }
 
@@ -53,8 +64,15 @@ pub(crate) fn settings(evidence: &Path) -> Settings {
 /// Runs one contract through the library.
 pub(crate) fn run(text: &str, settings: &Settings, listener: Listener) -> RunReport {
     let contract = engine::parse(text, Format::Yaml, &ParseOptions::default()).unwrap();
-    let job = Job { contract, name: "contract.yaml".into(), folder: ".".into(), url: None };
-    let mut reports = runtime().block_on(engine::run(vec![job], settings, listener, Cancel::new())).unwrap();
+    let job = Job {
+        contract,
+        name: "contract.yaml".into(),
+        folder: ".".into(),
+        url: None,
+    };
+    let mut reports = runtime()
+        .block_on(engine::run(vec![job], settings, listener, Cancel::new()))
+        .unwrap();
     assert_eq!(reports.len(), 1);
     reports.remove(0)
 }
@@ -74,7 +92,10 @@ pub(crate) fn jurat(args: &[&str]) -> Command {
         command.env("JURAT_BROWSER", browser);
     }
     command.args(args).env_remove("RUST_LOG");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -124,5 +145,9 @@ pub(crate) fn files(below: &Path) -> Vec<PathBuf> {
 
 /// The lines of a JSONL file.
 pub(crate) fn lines(path: &Path) -> Vec<Value> {
-    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }

@@ -38,7 +38,17 @@ fn runs_keep_their_order_and_share_nothing() {
     let evidence = desk.path().join("evidence").display().to_string();
     let mut args = vec!["verify"];
     args.extend(files.iter().map(String::as_str));
-    args.extend(["--jobs", "2", "--repeat", "2", "--json", "--accept-confinement", "guard_only", "--evidence-root", &evidence]);
+    args.extend([
+        "--jobs",
+        "2",
+        "--repeat",
+        "2",
+        "--json",
+        "--accept-confinement",
+        "guard_only",
+        "--evidence-root",
+        &evidence,
+    ]);
     let (code, result) = json(&args);
     assert_eq!((code, result["verdict"].as_str()), (0, Some("pass")), "{result:#}");
 
@@ -68,12 +78,22 @@ fn runs_keep_their_order_and_share_nothing() {
                 }
             }
             assert_eq!(mine.len(), 1, "{own} in {viewport} has one listener: {mine:?}");
-            assert!(listeners.insert(mine.pop_first().unwrap()), "{own} in {viewport} shares its listener");
+            assert!(
+                listeners.insert(mine.pop_first().unwrap()),
+                "{own} in {viewport} shares its listener"
+            );
         }
     }
     assert_eq!(listeners.len(), 12);
-    assert!(!listeners.contains(&0), "the global listener belongs to the browser itself");
+    assert!(
+        !listeners.contains(&0),
+        "the global listener belongs to the browser itself"
+    );
     assert_eq!(browsers.len(), 1, "one browser, with one profile");
-    assert_eq!(site.hits().len(), 24, "each context loads and reloads, and asks for nothing else");
+    assert_eq!(
+        site.hits().len(),
+        24,
+        "each context loads and reloads, and asks for nothing else"
+    );
     assert!(site.strangers().is_empty());
 }

@@ -19,7 +19,9 @@ pub(crate) struct Process {
 fn table() -> HashMap<i32, (Process, i32)> {
     let mut all = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
         all.extend(look(pid).map(|found| (pid, found)));
     }
     all
@@ -31,7 +33,13 @@ fn look(pid: i32) -> Option<(Process, i32)> {
     // The name before it may hold anything, also spaces and brackets.
     let rest: Vec<&str> = text.get(text.rfind(')')? + 2..)?.split(' ').collect();
     let alive = !matches!(*rest.first()?, "Z" | "X");
-    let found = (Process { pid, born: rest.get(19)?.parse().ok()? }, rest.get(1)?.parse().ok()?);
+    let found = (
+        Process {
+            pid,
+            born: rest.get(19)?.parse().ok()?,
+        },
+        rest.get(1)?.parse().ok()?,
+    );
     alive.then_some(found)
 }
 
@@ -55,7 +63,11 @@ fn marked(directory: &Path) -> Vec<Process> {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.windows(wanted.len()).any(|window| window == wanted)
     };
-    table().into_values().map(|(process, _)| process).filter(|process| named(process.pid)).collect()
+    table()
+        .into_values()
+        .map(|(process, _)| process)
+        .filter(|process| named(process.pid))
+        .collect()
 }
 
 /// Waits until these, and all that know this directory, are gone; gives those that are not.
@@ -66,7 +78,11 @@ pub(crate) fn left(of: &[Process], directory: &Path, within: Duration) -> Vec<Pr
         for process in &waiting {
             gone(*process, deadline);
         }
-        let mut left: Vec<Process> = of.iter().copied().filter(|p| look(p.pid).is_some_and(|(found, _)| found == *p)).collect();
+        let mut left: Vec<Process> = of
+            .iter()
+            .copied()
+            .filter(|p| look(p.pid).is_some_and(|(found, _)| found == *p))
+            .collect();
         left.extend(marked(directory));
         if left.is_empty() || Instant::now() >= deadline {
             return left;
@@ -77,11 +93,16 @@ pub(crate) fn left(of: &[Process], directory: &Path, within: Duration) -> Vec<Pr
 
 /// Waits until a process is gone, or until the deadline.
 fn gone(process: Process, deadline: Instant) {
-    let Some(pidfd) = Pid::from_raw(process.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return };
+    let Some(pidfd) = Pid::from_raw(process.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return;
+    };
     if look(process.pid).is_none_or(|(found, _)| found != process) {
         return;
     }
     let left = deadline.saturating_duration_since(Instant::now());
-    let timeout = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap(), tv_nsec: i64::from(left.subsec_nanos()) };
+    let timeout = Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap(),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    };
     let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout));
 }

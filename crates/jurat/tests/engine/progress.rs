@@ -25,7 +25,11 @@ expect:
         let told = Arc::clone(&told);
         Arc::new(move |progress| told.lock().unwrap().push(progress))
     };
-    let report = run(&contract("ordered", &site.origin(), rest), &settings(evidence.path()), listener);
+    let report = run(
+        &contract("ordered", &site.origin(), rest),
+        &settings(evidence.path()),
+        listener,
+    );
     assert_eq!(report.verdict.verdict, Answer::Pass, "{:?}", report.verdict);
 
     let told = told.lock().unwrap();
@@ -37,12 +41,27 @@ expect:
                 "ready".to_owned()
             }
             Progress::RunBegun { run, name, criteria } => format!("begun {run} {name} {criteria}"),
-            Progress::CriterionBegun { run, id, viewport, expected } => {
+            Progress::CriterionBegun {
+                run,
+                id,
+                viewport,
+                expected,
+            } => {
                 assert!(!expected.is_empty());
                 format!("{run} {viewport} {id} begins")
             }
-            Progress::CriterionEnded { run, id, viewport, outcome } => format!("{run} {viewport} {id} {outcome}"),
-            Progress::RunEnded { run, verdict, took, criteria } => {
+            Progress::CriterionEnded {
+                run,
+                id,
+                viewport,
+                outcome,
+            } => format!("{run} {viewport} {id} {outcome}"),
+            Progress::RunEnded {
+                run,
+                verdict,
+                took,
+                criteria,
+            } => {
                 assert_eq!(*criteria, report.verdict.criteria);
                 assert_eq!(*took, report.took);
                 format!("ended {run} {verdict}")

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::kit::{alone, contract, copy, deaf, files, lines, run, serve, settings};
 
-const PAGE: &str = r#"<!doctype html><title>Notes</title><link rel=icon href=data:,>
+const PAGE: &str = "<!doctype html><title>Notes</title><link rel=icon href=data:,>
 <form><label>New note <input></label> <button>Add</button></form><p role=status></p><ul aria-label=Notes></ul>
 <script>
 document.querySelector('form').onsubmit = event => {
@@ -25,7 +25,7 @@ document.querySelector('form').onsubmit = event => {
   document.querySelector('ul').append(item);
   document.querySelector('p').textContent = 'Saved';
 };
-</script>"#;
+</script>";
 
 const REST: &str = "steps:
   - navigate: /
@@ -46,14 +46,20 @@ fn bundles() -> &'static [PathBuf; 2] {
         let _ = fs::remove_dir_all(&root);
         let make = |page: &str, expected: Answer| {
             let site = serve(&[("/", page)]);
-            let rest = format!("{REST}\nbudget: {{ step: {} }}", if expected == Answer::Pass { "10s" } else { "1s" });
+            let rest = format!(
+                "{REST}\nbudget: {{ step: {} }}",
+                if expected == Answer::Pass { "10s" } else { "1s" }
+            );
             let report = run(&contract("notes", &site.origin(), &rest), &settings(&root), deaf());
             assert_eq!(report.verdict.verdict, expected, "{:#?}", report.verdict);
             assert!(report.bundle.is_absolute());
             assert_eq!(engine::recheck(&report.bundle).unwrap().verdict, report.verdict);
             report.bundle
         };
-        [make(PAGE, Answer::Pass), make(&PAGE.replace("= 'Saved'", "= 'Done'"), Answer::Fail)]
+        [
+            make(PAGE, Answer::Pass),
+            make(&PAGE.replace("= 'Saved'", "= 'Done'"), Answer::Fail),
+        ]
     })
 }
 
@@ -65,8 +71,14 @@ fn facts_give(bundle: &Path) -> Verdict {
     let plan: Plan = serde_json::from_slice(bundle.plan()).unwrap();
     let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let record = Record {
-        observations: of(bundle.observations()).lines().map(|l| serde_json::from_str(l).unwrap()).collect(),
-        events: of(bundle.events()).lines().map(|l| serde_json::from_str(l).unwrap()).collect(),
+        observations: of(bundle.observations())
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect(),
+        events: of(bundle.events())
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect(),
     };
     judge(&contract, &plan, &record)
 }
@@ -90,16 +102,23 @@ fn edit(file: &Path, change: impl Fn(&mut Value)) -> usize {
     let mut after = before.clone();
     after.iter_mut().for_each(change);
     let changed = before.iter().zip(&after).filter(|(b, a)| b != a).count();
-    let text: String = after.iter().filter(|line| !line.is_null()).map(|line| format!("{line}\n")).collect();
-    fs::write(file, text).unwrap();
+    let kept: Vec<String> = after
+        .iter()
+        .filter(|line| !line.is_null())
+        .map(Value::to_string)
+        .collect();
+    fs::write(file, kept.join("\n") + "\n").unwrap();
     changed
 }
+
+/// A change of one line or file.
+type Change = fn(&mut Value);
 
 /// One edit of what was observed, and what must come of it.
 struct Edit {
     what: &'static str,
     file: &'static str,
-    change: fn(&mut Value),
+    change: Change,
     verdict: Answer,
     /// A class among the reasons.
     reason: &'static str,
@@ -117,44 +136,66 @@ const EDITS: &[Edit] = &[
     Edit {
         what: "the text of an element",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "said", "probe") { fact["elements"][0]["text"] = json!("Nothing happened"); },
+        change: |l| {
+            if let Some(fact) = of(l, "said", "probe") {
+                fact["elements"][0]["text"] = json!("Nothing happened");
+            }
+        },
         verdict: Answer::Fail,
         reason: "expectation_not_met",
     },
     Edit {
         what: "a box made empty",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "listed", "probe") { fact["elements"][0]["layout"]["boxes"] = json!([]); },
+        change: |l| {
+            if let Some(fact) = of(l, "listed", "probe") {
+                fact["elements"][0]["layout"]["boxes"] = json!([]);
+            }
+        },
         verdict: Answer::Fail,
         reason: "expectation_not_met",
     },
     Edit {
         what: "an element made transparent",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "listed", "probe") { fact["elements"][0]["layout"]["opacity"] = json!(0); },
+        change: |l| {
+            if let Some(fact) = of(l, "listed", "probe") {
+                fact["elements"][0]["layout"]["opacity"] = json!(0);
+            }
+        },
         verdict: Answer::Fail,
         reason: "expectation_not_met",
     },
     Edit {
         what: "a click that something else took",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "add", "action") { fact["received"] = json!({ "own": false, "other": "div.cover" }); },
+        change: |l| {
+            if let Some(fact) = of(l, "add", "action") {
+                fact["received"] = json!({ "own": false, "other": "div.cover" });
+            }
+        },
         verdict: Answer::Fail,
         reason: "action_not_possible",
     },
     Edit {
         what: "a field that took nothing",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "write", "action") { fact["after"] = json!(""); },
+        change: |l| {
+            if let Some(fact) = of(l, "write", "action") {
+                fact["after"] = json!("");
+            }
+        },
         verdict: Answer::Fail,
         reason: "action_not_possible",
     },
     Edit {
         what: "the address",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "address", "page") {
-            let url = format!("{}elsewhere", fact["url"].as_str().unwrap());
-            fact["url"] = json!(url);
+        change: |l| {
+            if let Some(fact) = of(l, "address", "page") {
+                let url = format!("{}elsewhere", fact["url"].as_str().unwrap());
+                fact["url"] = json!(url);
+            }
         },
         verdict: Answer::Fail,
         reason: "expectation_not_met",
@@ -162,66 +203,100 @@ const EDITS: &[Edit] = &[
     Edit {
         what: "a request that was never answered",
         file: "observations.jsonl",
-        change: |l| if let Some(fact) = of(l, "listed", "settled") { fact["in_flight"] = json!(2); },
+        change: |l| {
+            if let Some(fact) = of(l, "listed", "settled") {
+                fact["in_flight"] = json!(2);
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "evidence_missing",
     },
     Edit {
         what: "an observation from before the last action",
         file: "observations.jsonl",
-        change: |l| if l["criterion"] == "said" { l["after_action"] = json!(0); },
+        change: |l| {
+            if l["criterion"] == "said" {
+                l["after_action"] = json!(0);
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "evidence_missing",
     },
     Edit {
         what: "an observation that is gone",
         file: "observations.jsonl",
-        change: |l| if l["criterion"] == "listed" { *l = Value::Null; },
+        change: |l| {
+            if l["criterion"] == "listed" {
+                *l = Value::Null;
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "evidence_missing",
     },
     Edit {
         what: "a document that was not found",
         file: "observations.jsonl",
-        change: |l| if of(l, "step-1", "action").is_some() { l["fact"]["document"]["status"] = json!(404); },
+        change: |l| {
+            if of(l, "step-1", "action").is_some() {
+                l["fact"]["document"]["status"] = json!(404);
+            }
+        },
         verdict: Answer::Fail,
         reason: "navigation_failed",
     },
     Edit {
         what: "a process that stayed",
         file: "events.jsonl",
-        change: |l| if let Some(what) = event(l, "leftovers") { what["processes"] = json!(1); },
+        change: |l| {
+            if let Some(what) = event(l, "leftovers") {
+                what["processes"] = json!(1);
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "leftover_processes",
     },
     Edit {
         what: "canaries that nobody read",
         file: "events.jsonl",
-        change: |l| if event(l, "canaries").is_some() { *l = Value::Null; },
+        change: |l| {
+            if event(l, "canaries").is_some() {
+                *l = Value::Null;
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "evidence_missing",
     },
     Edit {
         what: "processes that nobody counted",
         file: "events.jsonl",
-        change: |l| if event(l, "leftovers").is_some() { *l = Value::Null; },
+        change: |l| {
+            if event(l, "leftovers").is_some() {
+                *l = Value::Null;
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "evidence_missing",
     },
     Edit {
         what: "a confinement that nobody wrote down",
         file: "events.jsonl",
-        change: |l| if event(l, "confinement").is_some() { *l = Value::Null; },
+        change: |l| {
+            if event(l, "confinement").is_some() {
+                *l = Value::Null;
+            }
+        },
         verdict: Answer::Inconclusive,
         reason: "confinement_insufficient",
     },
     Edit {
         what: "a request to another port",
         file: "events.jsonl",
-        change: |l| if let Some(what) = event(l, "guard") {
-            what["url"] = json!("http://127.0.0.1:9/collect");
-            what["disposition"] = json!("refused");
-            what["reason"] = json!("off_origin");
+        change: |l| {
+            if let Some(what) = event(l, "guard") {
+                what["url"] = json!("http://127.0.0.1:9/collect");
+                what["disposition"] = json!("refused");
+                what["reason"] = json!("off_origin");
+            }
         },
         verdict: Answer::Inconclusive,
         reason: "boundary_violation",
@@ -236,14 +311,27 @@ fn an_edited_fact_gives_another_verdict_however_it_is_sealed() {
         let place = desk.path().join(i.to_string());
         fs::create_dir(&place).unwrap();
         let bundle = copy(&bundles()[0], &place);
-        assert!(edit(&bundle.join(edited.file), edited.change) > 0, "{}: nothing to edit", edited.what);
-        assert!(matches!(engine::recheck(&bundle), Err(RecheckError::Audit(_))), "{}: the seal holds", edited.what);
+        assert!(
+            edit(&bundle.join(edited.file), edited.change) > 0,
+            "{}: nothing to edit",
+            edited.what
+        );
+        assert!(
+            matches!(engine::recheck(&bundle), Err(RecheckError::Audit(_))),
+            "{}: the seal holds",
+            edited.what
+        );
 
         reseal(&bundle, |_| {}).unwrap();
         let why = refused(&bundle, "verdict.json");
         let derived = facts_give(&bundle);
         assert_eq!(derived.verdict, edited.verdict, "{}: {derived:#?}", edited.what);
-        assert!(derived.reasons.iter().any(|r| r == edited.reason), "{}: {:?}", edited.what, derived.reasons);
+        assert!(
+            derived.reasons.iter().any(|r| r == edited.reason),
+            "{}: {:?}",
+            edited.what,
+            derived.reasons
+        );
         assert!(why.contains(edited.verdict.as_str()), "{}: {why}", edited.what);
 
         // With the verdict that follows, all agrees again; with any other, the statement is refused.
@@ -251,7 +339,12 @@ fn an_edited_fact_gives_another_verdict_however_it_is_sealed() {
         reseal(&bundle, |_| {}).unwrap();
         refused(&bundle, "statement.dsse.json");
         reseal(&bundle, |predicate| predicate.verdict = derived.verdict).unwrap();
-        assert_eq!(engine::derive(&Bundle::open(&bundle).unwrap()).unwrap(), derived, "{}", edited.what);
+        assert_eq!(
+            engine::derive(&Bundle::open(&bundle).unwrap()).unwrap(),
+            derived,
+            "{}",
+            edited.what
+        );
     }
 }
 
@@ -282,16 +375,19 @@ fn a_fail_that_is_called_a_pass_is_refused() {
 fn a_plan_that_does_not_follow_is_refused() {
     let _alone = alone();
     let desk = tempfile::tempdir().unwrap();
-    type Change = fn(&mut Value);
-    let changes: [(&str, &str, Change); 6] = [
-        ("plan.json", "fewer criteria", |p| p["criteria"].as_array_mut().unwrap().truncate(1)),
-        ("plan.json", "another order of actions", |p| p["criteria"][3]["after_action"] = json!(0)),
-        ("plan.json", "a further origin", |p| p["allow"] = json!(["http://127.0.0.1:9"])),
-        ("plan.json", "no viewport", |p| p["viewports"] = json!([])),
-        ("plan.json", "another budget", |p| p["wall_ms"] = json!(1)),
-        ("plan.json", "another contract", |p| p["contract_ref"] = json!(format!("sha256:{}", "0".repeat(64)))),
+    let changes: [(&str, Change); 6] = [
+        ("fewer criteria", |p| p["criteria"].as_array_mut().unwrap().truncate(1)),
+        ("another order of actions", |p| {
+            p["criteria"][3]["after_action"] = json!(0)
+        }),
+        ("a further origin", |p| p["allow"] = json!(["http://127.0.0.1:9"])),
+        ("no viewport", |p| p["viewports"] = json!([])),
+        ("another budget", |p| p["wall_ms"] = json!(1)),
+        ("another contract", |p| {
+            p["contract_ref"] = json!(format!("sha256:{}", "0".repeat(64)))
+        }),
     ];
-    for (i, (file, what, change)) in changes.into_iter().enumerate() {
+    for (i, (what, change)) in changes.into_iter().enumerate() {
         let place = desk.path().join(i.to_string());
         fs::create_dir(&place).unwrap();
         let bundle = copy(&bundles()[0], &place);
@@ -302,7 +398,7 @@ fn a_plan_that_does_not_follow_is_refused() {
         assert_ne!(plan, before, "{what}");
         fs::write(&path, to_canonical(&plan).unwrap()).unwrap();
         reseal(&bundle, |_| {}).unwrap();
-        assert!(!refused(&bundle, file).is_empty(), "{what}");
+        assert!(!refused(&bundle, "plan.json").is_empty(), "{what}");
     }
 }
 
@@ -330,7 +426,10 @@ fn a_weaker_demand_does_not_turn_a_sealed_verdict() {
     reseal(&bundle, |predicate| predicate.verdict = derived.verdict).unwrap();
     let rechecked = engine::recheck(&bundle).unwrap();
     assert_eq!(rechecked.verdict.verdict, Answer::Pass);
-    assert_eq!(rechecked.verdict.confinement, report.verdict.confinement, "what held is a fact, and stays one");
+    assert_eq!(
+        rechecked.verdict.confinement, report.verdict.confinement,
+        "what held is a fact, and stays one"
+    );
     let html = engine::report(&bundle, "html").unwrap();
     assert!(html.contains("guard_only, which this run accepted in so many words"));
 
@@ -395,5 +494,8 @@ fn a_verdict_comes_from_disk_alone_and_is_the_same_each_time() {
         assert_eq!((rechecked.contract_name.as_str(), &rechecked.bundle), ("notes", bundle));
         assert_eq!(bundle.file_name().unwrap().to_str(), Some(rechecked.run_id.as_str()));
     }
-    assert_eq!(fs::read_to_string(bundle.join("report.html")).unwrap(), engine::report(bundle, "html").unwrap());
+    assert_eq!(
+        fs::read_to_string(bundle.join("report.html")).unwrap(),
+        engine::report(bundle, "html").unwrap()
+    );
 }

@@ -132,7 +132,10 @@ fn pairs(run: &Run, begun: Option<&Begun>, browser: Option<&BrowserFact>) -> Vec
         pairs.push(Pair::plain("Took", duration(last)));
     }
     if let Some(browser) = browser {
-        pairs.push(Pair::plain("Browser", shown(browser.product.raw(), 80).replacen('/', " ", 1)));
+        pairs.push(Pair::plain(
+            "Browser",
+            shown(browser.product.raw(), 80).replacen('/', " ", 1),
+        ));
     }
     if let Some(verdict) = &run.verdict {
         let level = verdict.confinement.level.map_or("none", |level| level.as_str());

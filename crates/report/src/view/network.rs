@@ -131,7 +131,9 @@ fn requests(events: &[Event]) -> Vec<(&Event, &GuardRecord, u64)> {
     let mut all: Vec<(&Event, &GuardRecord, u64)> = Vec::new();
     let mut places: HashMap<u64, usize> = HashMap::new();
     for event in events {
-        let Happening::Guard(record) = &event.what else { continue };
+        let Happening::Guard(record) = &event.what else {
+            continue;
+        };
         match places.get(&record.seq).and_then(|place| all.get_mut(*place)) {
             Some(known) if record.ended || !known.1.ended => (known.0, known.1) = (event, record),
             Some(_) => {}
@@ -300,8 +302,16 @@ mod tests {
             );
             serde_json::from_str(&text).unwrap()
         };
-        let events = [event(100, 1, 0, false), event(110, 2, 0, false), event(150, 1, 50, true), event(250, 3, 50, true)];
-        let found: Vec<_> = requests(&events).into_iter().map(|(_, r, at)| (r.seq, r.ended, at)).collect();
+        let events = [
+            event(100, 1, 0, false),
+            event(110, 2, 0, false),
+            event(150, 1, 50, true),
+            event(250, 3, 50, true),
+        ];
+        let found: Vec<_> = requests(&events)
+            .into_iter()
+            .map(|(_, r, at)| (r.seq, r.ended, at))
+            .collect();
         assert_eq!(found, [(1, true, 100), (2, false, 110), (3, true, 200)]);
     }
 

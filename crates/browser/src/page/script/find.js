@@ -151,19 +151,24 @@ function isAway(facts, element) {
   return whole > 0 && size(meet(box, area)) < whole / 2;
 }
 
-/// Which of the elements keep their boxes over two frames, looked at in each: a swing is not still where it turns. Null when no frame came.
-const heldStill = (elements) => {
+/// Whether anything in the document is being animated.
+const isMoving = () => animationsOf(doc).some((animation) => animation.playState === "running");
+
+/// Which of the elements keep their boxes from one frame to the next; over a third where something is animated, because a swing is not still
+/// where it turns. Null when no frame came.
+const heldStill = (elements, frames = false) => {
   const boxes = () => elements.map((element) => out(fromDom(rectOf(element))).join());
   const first = boxes();
   return new Promise((done) => {
     const timer = later(() => done(null), 1000);
     nextFrame(() => {
       const second = boxes();
-      nextFrame(() => {
+      const settle = (third) => {
         clearTimeout(timer);
-        const third = boxes();
-        done(first.map((box, index) => box === second[index] && box === third[index]));
-      });
+        done(first.map((box, index) => box === second[index] && (third === null || box === third[index])));
+      };
+      if (!frames && !isMoving()) settle(null);
+      else nextFrame(() => settle(boxes()));
     });
   });
 };

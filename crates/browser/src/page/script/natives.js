@@ -52,6 +52,7 @@ const rootFromPoint = method(ShadowRoot.prototype, "elementFromPoint");
 const documentFromPoint = method(Document.prototype, "elementFromPoint");
 const documentStack = method(Document.prototype, "elementsFromPoint");
 const rootStack = method(ShadowRoot.prototype, "elementsFromPoint");
+const animationsOf = method(Document.prototype, "getAnimations");
 const documentElementOf = getter(Document.prototype, "documentElement");
 const bodyOf = getter(Document.prototype, "body");
 const scrollingElementOf = getter(Document.prototype, "scrollingElement");

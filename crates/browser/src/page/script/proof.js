@@ -63,5 +63,5 @@ function restore() {
 /// Fades or restores; where the frame paints in another process than the tab, two frames are waited for.
 function proof(look, index, on, wait) {
   const way = on ? fade(look, index) : (restore(), "none");
-  return wait ? heldStill([]).then(() => JSON.stringify(way)) : JSON.stringify(way);
+  return wait ? heldStill([], true).then(() => JSON.stringify(way)) : JSON.stringify(way);
 }
