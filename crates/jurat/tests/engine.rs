@@ -5,6 +5,8 @@
     reason = "a test that cannot go on should panic"
 )]
 
+#[path = "engine/edits.rs"]
+mod edits;
 #[path = "engine/kill.rs"]
 mod kill;
 #[path = "engine/kit.rs"]

@@ -28,7 +28,7 @@ const NOBODY: u32 = 65534;
 pub const BOTH: [Kind; 2] = [Kind::HeadlessShell, Kind::Full];
 
 pub fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + Duration::from_mins(1)
 }
 
 /// A browser of the given kind; killed when dropped.

@@ -13,6 +13,7 @@ pub(super) fn of(running: &Running) -> Result<Settings, String> {
     let mut settings = Settings::new(evidence_root(running)?);
     settings.browser.clone_from(&running.browser);
     settings.accept_confinement = running.accept_confinement;
+    settings.sole_owner = true;
     Ok(settings)
 }
 

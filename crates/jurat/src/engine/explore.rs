@@ -124,7 +124,7 @@ impl Explorer {
                 ));
             }
         };
-        let mut recorder = Recorder::new(Instant::now());
+        let mut recorder = Recorder::new(Instant::now(), Instant::now());
         if let Some(events) = plugs.take(0) {
             recorder.enter(&viewport.name, events);
         }

@@ -44,8 +44,8 @@ pub(super) struct Launched {
     removing: Mutex<Option<JoinHandle<()>>>,
     confinement: ConfinementRecord,
     browser: BrowserFact,
-    target_address: Option<String>,
     staged: AtomicU32,
+    epoch: Instant,
 }
 
 impl Launched {
@@ -92,7 +92,12 @@ impl Launched {
         let argv = std::iter::once(found.path.display().to_string())
             .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
             .collect::<Vec<_>>();
-        let supervisor = Supervisor::new(Ownership::Process)
+        let ownership = if settings.sole_owner {
+            Ownership::Process
+        } else {
+            Ownership::Marked
+        };
+        let supervisor = Supervisor::new(ownership)
             .map_err(|e| EngineError::environment(format!("orphans cannot be followed here: {e}"), None))?;
         let spawn = Spawn {
             program: found.path.clone(),
@@ -128,10 +133,6 @@ impl Launched {
             },
             argv: argv.clone(),
         };
-        let target_address = guard
-            .upstreams()
-            .first()
-            .and_then(|u| u.addresses.first().map(ToString::to_string));
         let launched = Self {
             confinement: Confinement::GuardOnly(sandbox).record(argv),
             guard,
@@ -140,19 +141,22 @@ impl Launched {
             scratch: Mutex::new(Some(scratch)),
             removing: Mutex::default(),
             browser: fact,
-            target_address,
             staged: AtomicU32::new(0),
+            epoch,
         };
         Ok((launched, browser, plugs))
     }
 
     /// What is known when a run begins.
-    pub(super) fn opening_facts(&self, at: &str) -> [Happening; 3] {
+    pub(super) fn opening_facts(&self, at: &str, origin: &str) -> [Happening; 3] {
+        let upstreams = self.guard.upstreams();
+        let target = upstreams.iter().find(|u| u.origin == origin);
+        let address = target.and_then(|u| u.fixed.or_else(|| u.addresses.first().copied()));
         let begun = Begun {
             jurat: env!("CARGO_PKG_VERSION").into(),
             at: at.into(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            target_address: self.target_address.clone(),
+            target_address: address.map(|a| a.to_string()),
         };
         [
             Happening::Begun(begun),
@@ -169,6 +173,11 @@ impl Launched {
     /// The confinement that holds.
     pub(super) fn confinement(&self) -> ConfinementRecord {
         self.confinement.clone()
+    }
+
+    /// When the guard was opened: its records count from here.
+    pub(super) fn epoch(&self) -> Instant {
+        self.epoch
     }
 
     pub(super) fn guard_alive(&self) -> bool {

@@ -15,6 +15,7 @@ const MAX_EVENTS: usize = 60_000;
 #[derive(Debug)]
 pub(super) struct Recorder {
     started: Instant,
+    guard_epoch: Instant,
     record: Record,
     next: u64,
     viewport: Option<String>,
@@ -27,9 +28,11 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(started: Instant) -> Self {
+    /// A recorder for a run that starts now, behind a guard that was opened at `guard_epoch`.
+    pub(super) fn new(started: Instant, guard_epoch: Instant) -> Self {
         Self {
             started,
+            guard_epoch,
             record: Record::default(),
             next: 1,
             viewport: None,
@@ -96,6 +99,7 @@ impl Recorder {
             return;
         }
         let at_us = self.at(at);
+        let what = self.on_our_clock(at_us, what);
         let seq = self.take();
         self.record.events.push(Event {
             seq,
@@ -103,6 +107,25 @@ impl Recorder {
             viewport,
             what,
         });
+    }
+
+    /// The guard and the canaries count from their own opening, which many runs share.
+    fn on_our_clock(&self, at_us: u64, what: Happening) -> Happening {
+        match what {
+            Happening::Guard(mut record) => {
+                record.at_us = at_us.saturating_sub(if record.ended { record.duration_us } else { 0 });
+                Happening::Guard(record)
+            }
+            Happening::Canaries { mut hits } => {
+                let epoch = self.at(self.guard_epoch);
+                let before = u64::try_from(self.started.saturating_duration_since(self.guard_epoch).as_micros());
+                for hit in &mut hits {
+                    hit.at_us = (hit.at_us + epoch).saturating_sub(before.unwrap_or(0));
+                }
+                Happening::Canaries { hits }
+            }
+            other => other,
+        }
     }
 
     /// Records an event of the run itself.

@@ -203,10 +203,10 @@ impl Stage {
             name: run.job.name.clone(),
             criteria,
         });
-        let mut recorder = Recorder::new(started);
+        let mut recorder = Recorder::new(started, self.launched.epoch());
         let mut pictures = Vec::new();
         let (run_id, at) = name_of_run();
-        for fact in self.launched.opening_facts(&at) {
+        for fact in self.launched.opening_facts(&at, &run.plan.origin) {
             recorder.event(fact);
         }
         for (v, viewport) in run.plan.viewports.iter().enumerate() {

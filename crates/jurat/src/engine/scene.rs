@@ -257,13 +257,13 @@ impl Scene<'_> {
 
     /// Where the criterion's element was seen last.
     fn outline(&mut self) -> Option<jurat_core::observation::Rect> {
-        let criterion = self.criterion.clone();
+        let (criterion, viewport) = (self.criterion.clone(), self.viewport);
         let record = self.recorder.record();
         record
             .observations
             .iter()
             .rev()
-            .filter(|o| o.criterion == criterion)
+            .filter(|o| o.viewport == viewport && o.criterion == criterion)
             .find_map(|o| match &o.fact {
                 Fact::Probe(probe) => probe
                     .elements

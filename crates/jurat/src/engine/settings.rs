@@ -23,6 +23,8 @@ pub struct Settings {
     pub headed: bool,
     /// Keep the browser open at the first criterion that does not pass, until the run is cancelled.
     pub debug: bool,
+    /// Every child of this process belongs to the run, also one that cleared its environment: true in the `jurat` command, which has no others.
+    pub sole_owner: bool,
     /// Contracts whose target is not on loopback are allowed.
     pub allow_remote_target: bool,
 }
@@ -39,6 +41,7 @@ impl Settings {
             repeat: 1,
             headed: false,
             debug: false,
+            sole_owner: false,
             allow_remote_target: false,
         }
     }

@@ -148,7 +148,7 @@ impl Done {
 pub(crate) fn passed() -> &'static Path {
     static BUNDLE: OnceLock<PathBuf> = OnceLock::new();
     BUNDLE.get_or_init(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-passed");
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-passed-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         let (desk, site) = (Desk::new(), serve(PAGE));
         let rest = "steps:\n  - navigate: /\n  - expect: { visible: { role: heading, name: Notes } }\ncapture: { screenshot: always }";
