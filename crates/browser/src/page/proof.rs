@@ -13,7 +13,7 @@ use super::call;
 use super::error::ReadError;
 use super::gather::Found;
 use super::pixels::{Crop, Tally};
-use super::screenshot::capture;
+use super::screenshot::screenshot;
 use crate::cdp::protocol::runtime::CallArgument;
 use crate::context::{ActError, FrameRef, Tab};
 
@@ -98,7 +98,7 @@ async fn toggle(
 }
 
 async fn picture(tab: &Tab, area: Rect, size: [i64; 2], deadline: Instant) -> Result<Crop, ReadError> {
-    let png = capture(tab, true, deadline).await?;
+    let png = screenshot(tab, deadline).await?;
     Crop::of(&png, area, size).map_err(|error| {
         ActError::Lost {
             what: WHAT,

@@ -14,15 +14,11 @@ use crate::context::{ActError, Tab};
 /// # Errors
 /// [`ReadError::Page`] when there is none by the deadline.
 pub async fn screenshot(tab: &Tab, deadline: Instant) -> Result<Vec<u8>, ReadError> {
-    capture(tab, false, deadline).await
-}
-
-/// A picture; `fast` trades size for time.
-pub(super) async fn capture(tab: &Tab, fast: bool, deadline: Instant) -> Result<Vec<u8>, ReadError> {
     const WHAT: &str = "Page.captureScreenshot";
     let ask = CaptureScreenshot {
         format: Some(ImageFormat::Png),
-        optimize_for_speed: fast.then_some(true),
+        // Less compressed, as exact, and 10 ms sooner.
+        optimize_for_speed: Some(true),
         ..Default::default()
     };
     let answer = tab.call(&tab.session(), &ask, deadline).await?;

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use jurat_browser::context::{ActError, Browser, Context, ContextOptions};
 use jurat_core::contract::Contract;
-use jurat_core::observation::{Fact, Happening, NotObserved, Record, Unseen};
+use jurat_core::observation::{Fact, Happening, NotObserved, Unseen};
 use jurat_core::plan::{Plan, PlanOptions};
 use jurat_core::untrusted::Untrusted;
 use jurat_core::verdict::Verdict;
-use jurat_evidence::{Root, RunId, Writer};
+use jurat_evidence::{Root, RunId};
 use tokio::task::JoinHandle;
 
-use super::bundle::{self, SealError};
+use super::bundle;
 use super::cancel::Cancel;
 use super::error::EngineError;
 use super::launch::Launched;
@@ -167,14 +167,15 @@ fn plan_all(jobs: Vec<Job>, settings: &Settings) -> Result<Vec<Planned>, EngineE
     Ok(runs)
 }
 
-/// A run that was played and is not sealed yet.
-struct Played {
-    record: Record,
-    /// The bundle that was begun while the browser ended.
-    begun: JoinHandle<Result<Writer, SealError>>,
+/// A run whose criteria have been played.
+struct Scenes {
+    started: Instant,
+    recorder: Recorder,
+    pictures: Vec<Vec<u8>>,
+    /// Its contexts, closing.
+    closing: Vec<JoinHandle<Result<(), ActError>>>,
     run_id: RunId,
     at: String,
-    took: Duration,
 }
 
 type Sealing = (usize, JoinHandle<Result<RunReport, EngineError>>);
@@ -187,13 +188,14 @@ impl Stage {
             if index >= self.runs.len() {
                 return sealing;
             }
-            let played = self.play(index).await;
-            sealing.push((index, tokio::spawn(Arc::clone(&self).seal(index, played))));
+            let scenes = self.play(index).await;
+            // The next run begins while this one's contexts close and its bundle is written.
+            sealing.push((index, tokio::spawn(Arc::clone(&self).conclude(index, scenes))));
         }
     }
 
-    /// Plays one run to its end.
-    async fn play(self: &Arc<Self>, index: usize) -> Played {
+    /// Plays all criteria of one run.
+    async fn play(self: &Arc<Self>, index: usize) -> Scenes {
         let run = &self.runs[index];
         let started = Instant::now();
         let wall = started + Duration::from_millis(run.plan.wall_ms);
@@ -205,6 +207,7 @@ impl Stage {
         });
         let mut recorder = Recorder::new(started, self.launched.epoch());
         let mut pictures = Vec::new();
+        let mut closing = Vec::new();
         let (run_id, at) = name_of_run();
         for fact in self.launched.opening_facts(&at, &run.plan.origin) {
             recorder.event(fact);
@@ -239,7 +242,7 @@ impl Stage {
                         debug: self.debug,
                     };
                     scene.play().await;
-                    let _ = context.close(Instant::now() + CLOSE).await;
+                    closing.push(tokio::spawn(context.close(Instant::now() + CLOSE)));
                 }
                 Err(why) => {
                     let criterion = run.plan.criteria.first().map_or("", |c| c.id.as_str());
@@ -254,8 +257,28 @@ impl Stage {
             }
             recorder.leave();
         }
+        Scenes {
+            started,
+            recorder,
+            pictures,
+            closing,
+            run_id,
+            at,
+        }
+    }
+
+    /// Ends a run: what its closing pages still do, what is left, the verdict, the bundle.
+    async fn conclude(self: Arc<Self>, index: usize, scenes: Scenes) -> Result<RunReport, EngineError> {
+        let Scenes {
+            started,
+            mut recorder,
+            pictures,
+            closing,
+            run_id,
+            at,
+        } = scenes;
         let begun = {
-            let (stage, run_id) = (Arc::clone(self), run_id.clone());
+            let (stage, run_id) = (Arc::clone(&self), run_id.clone());
             let observations = recorder.observations().to_vec();
             tokio::task::spawn_blocking(move || {
                 let run = &stage.runs[index];
@@ -268,6 +291,10 @@ impl Stage {
                 )
             })
         };
+        for context in closing {
+            // One that does not close in time dies with the browser.
+            let _ = context.await;
+        }
         let last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
         let leftovers = if last {
             self.launched.end_browser().await
@@ -289,23 +316,7 @@ impl Stage {
             hits: self.launched.canary_hits(),
         });
         recorder.event(Happening::Leftovers { processes: leftovers });
-        Played {
-            record: recorder.finish(),
-            begun,
-            run_id,
-            at,
-            took: started.elapsed(),
-        }
-    }
-
-    async fn seal(self: Arc<Self>, index: usize, played: Played) -> Result<RunReport, EngineError> {
-        let Played {
-            record,
-            begun,
-            run_id,
-            at,
-            took,
-        } = played;
+        let (record, took) = (recorder.finish(), started.elapsed());
         let broken = |e: &dyn std::fmt::Display| EngineError::evidence(e.to_string());
         let writer = begun.await.map_err(|e| broken(&e))?.map_err(|e| broken(&e))?;
         let stage = Arc::clone(&self);
