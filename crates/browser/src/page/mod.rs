@@ -1,7 +1,7 @@
 //! Reading the page: what is there and how it looks, never whether that is right.
 //!
-//! Everything is read by the page script in each frame's isolated world ([`script`]), and by DevTools domains that look at the document
-//! from outside; never through the page's own world. One [`look`] for a locator is one scan in every frame at once, closed
+//! Everything is read by the page script in each frame's isolated world ([`script()`]), and by DevTools domains that look at the document
+//! from outside; never through the page's own world. One [`look()`] for a locator is one scan in every frame at once, closed
 //! shadow roots handed in by their backend ids, roles and names confirmed by Chromium's own accessibility tree, and layout as
 //! facts ([`jurat_core::observation::Layout`]).
 //!

@@ -90,7 +90,7 @@ impl Watch {
     /// Begins to watch, right before an action is sent. Matches that can be seen now are [`Painted::before`].
     ///
     /// # Errors
-    /// As [`super::look`].
+    /// As [`super::look()`].
     pub async fn arm(tab: &Tab, locators: &[Locator], since_action: u32, deadline: Instant) -> Result<Self, ReadError> {
         const WHAT: &str = "watch negative locators";
         let token = NEXT.fetch_add(2, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Accessibility trees as Playwright's ARIA snapshots: templates, observed nodes, and whether they match.
 //!
-//! A [`Template`] comes from a contract, a [`Node`] from the page (its texts are untrusted). [`matches`] is pure: the same
+//! A [`Template`] comes from a contract, a [`Node`] from the page (its texts are untrusted). [`matches()`] is pure: the same
 //! two give the same answer on any machine. The rules are Playwright's, which users know:
 //!
 //! - a template matches any node of the tree and what is below it;
@@ -11,7 +11,7 @@
 //! - a state or a level that is left out matches any.
 //!
 //! Elements without meaning (`generic`, `none`) vanish and leave their children; adjacent texts are one; a text that only
-//! repeats the name of its element is dropped. [`tidy`] does so, here and before anything is rendered.
+//! repeats the name of its element is dropped. [`tidy()`] does so, here and before anything is rendered.
 //!
 //! One difference: what Playwright would ignore (an unknown role, attribute or property) is refused.
 

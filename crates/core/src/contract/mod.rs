@@ -1,7 +1,7 @@
 //! The contract: what must hold.
 //!
-//! [`parse`] is the only way from a text to a [`Contract`]; every value in one has been checked. [`contract_ref`] is its
-//! identity, [`schema`] its published JSON Schema for editors.
+//! [`parse()`] is the only way from a text to a [`Contract`]; every value in one has been checked. [`contract_ref`] is its
+//! identity, [`schema()`] its published JSON Schema for editors.
 
 mod decode;
 mod error;

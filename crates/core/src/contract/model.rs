@@ -1,6 +1,6 @@
 //! The typed contract: what must hold.
 //!
-//! Every value here has been parsed by [`super::parse`]; there is no other way in. Serialising a [`Contract`] leaves out
+//! Every value here has been parsed by [`super::parse()`]; there is no other way in. Serialising a [`Contract`] leaves out
 //! whatever equals a default, so that a default written out gives the same identity as one left out
 //! ([`super::contract_ref`]). The JSON that comes out is itself a contract and parses back to the same value.
 

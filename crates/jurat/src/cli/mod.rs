@@ -1,6 +1,6 @@
 //! The `jurat` command: a thin user of the engine.
 //!
-//! Raw arguments become typed settings here, once; every way to end goes through [`Exit`].
+//! Raw arguments become typed settings here, once; every way to end goes through `Exit`.
 
 mod args;
 mod demo;

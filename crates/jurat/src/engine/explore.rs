@@ -1,7 +1,7 @@
 //! Exploring: one fresh context in the engine's own browser, driven freely. For `jurat doctor`, which wants to know that a browser
 //! starts, and for `jurat init`, which wants to know what a page does.
 //!
-//! What is seen here is no evidence and becomes none: a contract that comes of it is proven by [`super::run`] like any other.
+//! What is seen here is no evidence and becomes none: a contract that comes of it is proven by [`super::run()`] like any other.
 
 use std::time::{Duration, Instant};
 

@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! The line: [`plan`] resolves, [`run`] is the only thing that touches the world, [`recheck`] derives the verdict again
+//! The line: [`plan`] resolves, [`run()`] is the only thing that touches the world, [`recheck()`] derives the verdict again
 //! from disk alone. Progress goes to a listener; verdicts never depend on it.
 
 mod acting;
@@ -62,7 +62,7 @@ pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError>
     Plan::new(contract, &options)
 }
 
-/// The runtime that [`run`] needs: two threads, timers and sockets.
+/// The runtime that [`run()`] needs: two threads, timers and sockets.
 ///
 /// # Errors
 /// The system gives no threads or no event queue.

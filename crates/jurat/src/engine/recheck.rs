@@ -66,7 +66,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RecheckError> {
 /// The verdict that follows from a bundle, which must be the one in it.
 ///
 /// # Errors
-/// See [`recheck`].
+/// See [`recheck()`].
 pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
     let disagrees = |file, why: &str| RecheckError::Disagrees { file, why: why.into() };
     let contract = contract_of(bundle)?;

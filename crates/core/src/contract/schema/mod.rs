@@ -1,6 +1,6 @@
 //! The published JSON Schema of a contract (2020-12), for editors and other tools.
 //!
-//! It says what shape a contract has. [`super::parse`] is stricter: it also knows what a schema cannot say (unique ids,
+//! It says what shape a contract has. [`super::parse()`] is stricter: it also knows what a schema cannot say (unique ids,
 //! origins that agree, patterns that compile). What the schema refuses, `parse` refuses too.
 
 mod expectation;
