@@ -34,9 +34,6 @@ pub fn decide(step: &Step, facts: &Facts<'_>) -> Decision {
         let other = received.other.as_ref().map_or("", Untrusted::raw);
         return not_possible(ReasonDetail::HitOtherElement, &format!("{other} received the event"));
     }
-    if matches!(step.action, Action::Click(_)) && fact.received.is_none() {
-        return Decision::missing(ReasonDetail::NoObservation, "where the click arrived was not seen");
-    }
     if !fact.acknowledged {
         let reason = Reason::new(ReasonClass::PageUnresponsive, ReasonDetail::NoAnswer);
         return Decision::Not {

@@ -43,7 +43,7 @@ capture: { screenshot: always }";
 fn bundles() -> &'static [PathBuf; 2] {
     static BUNDLES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     BUNDLES.get_or_init(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("engine-recheck");
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("engine-recheck-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         let make = |page: &str, expected: Answer| {
             let site = serve(&[("/", page)]);
