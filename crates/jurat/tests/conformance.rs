@@ -389,7 +389,8 @@ fn faults_of_pair(case: &Case) -> Vec<String> {
         faults.push(format!("the clean twin of {id} need not pass"));
     }
     if let Some(broken) = case.expected(Twin::Broken) {
-        let named = broken.criteria.iter().any(|c| !c.reasons.is_empty()) || !broken.violations.is_empty();
+        let named = broken.criteria.iter().any(|c| !c.reasons.is_empty() || !c.reasons_any.is_empty())
+            || !broken.violations.is_empty();
         if broken.verdict.admits(&"pass".into()) || !named {
             faults.push(format!(
                 "the broken twin of {id} may pass, or is not said to fail anywhere"
