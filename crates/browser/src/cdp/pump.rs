@@ -122,6 +122,7 @@ impl Pump {
         match self.inner.table.add(op.session, op.reply) {
             Err(reply) => refused(reply, Failure::Backlog),
             Ok(id) => {
+                tracing::trace!(id, bytes = size, command = named(&op.tail), "sent");
                 let queue = self.writer.queue();
                 queue.extend_from_slice(b"{\"id\":");
                 queue.extend_from_slice(id.to_string().as_bytes());
@@ -228,12 +229,14 @@ impl Inner {
     }
 
     fn answer(&mut self, id: u64, reply: Reply) {
+        tracing::trace!(id, refused = reply.is_err(), "answered");
         if let Err(fault) = self.table.answer(id, reply) {
             self.fault(fault);
         }
     }
 
     fn event(&mut self, message: Message) {
+        tracing::trace!(method = message.method, session = ?message.session, "event");
         let change = self.targets.observe(&message);
         // Subscribers first: whoever sees a call fail by a crash finds the crash in the events already.
         self.publish(&Event::Message(Arc::new(message)));
@@ -256,4 +259,10 @@ impl Inner {
             self.shared.count(|stats| stats.dropped_events += dropped);
         }
     }
+}
+
+/// Method and session of a command for the log; what is handed in may be a secret and stays out.
+fn named(tail: &[u8]) -> &str {
+    let end = memchr::memmem::find(tail, b",\"params\"").unwrap_or(0);
+    std::str::from_utf8(tail.get(1..end).unwrap_or_default()).unwrap_or_default()
 }

@@ -43,8 +43,9 @@ impl Setup {
         }
     }
 
-    /// Sends everything that a new target needs and lets it run; gives what is to be acknowledged.
-    pub(super) fn send(&self, session: &Session, kind: Kind) -> Burst {
+    /// Sends everything that a new target needs and lets it run; gives what is to be acknowledged. `empty` says that its present
+    /// document is nobody's page, so that the page script is not put into it.
+    pub(super) fn send(&self, session: &Session, kind: Kind, empty: bool) -> Burst {
         let mut burst = Burst {
             needed: Vec::with_capacity(16),
             wished: Vec::with_capacity(8),
@@ -76,7 +77,7 @@ impl Setup {
             burst.needed.push(session.send(&binding));
             let script = page::AddScriptToEvaluateOnNewDocument {
                 world_name: Some(WORLD.into()),
-                run_immediately: Some(true),
+                run_immediately: Some(!empty),
                 ..page::AddScriptToEvaluateOnNewDocument::new(self.script.clone())
             };
             burst.script = Some(session.send(&script));

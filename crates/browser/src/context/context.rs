@@ -23,6 +23,8 @@ pub struct Context {
     browser: Arc<Inner>,
     shared: Arc<Shared>,
     main: Tab,
+    /// Whether the browser has said that the profile is gone.
+    closed: bool,
 }
 
 /// Takes a context away again, unless it came into being.
@@ -110,6 +112,7 @@ impl Context {
             browser: Arc::clone(inner),
             shared,
             main,
+            closed: false,
         })
     }
 
@@ -169,17 +172,20 @@ impl Context {
     ///
     /// # Errors
     /// When the browser does not answer; kill it then.
-    pub async fn close(self, deadline: Instant) -> Result<(), ActError> {
-        self.shared
-            .browser
-            .call(&DisposeBrowserContext::new(&self.shared.id), deadline)
-            .await?;
+    pub async fn close(mut self, deadline: Instant) -> Result<(), ActError> {
+        let dispose = DisposeBrowserContext::new(&self.shared.id);
+        self.shared.browser.call(&dispose, deadline).await?;
+        self.closed = true;
         Ok(())
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        dispose(&self.browser, &self.shared);
+        if self.closed {
+            self.browser.registry.remove(&self.shared.id);
+        } else {
+            dispose(&self.browser, &self.shared);
+        }
     }
 }

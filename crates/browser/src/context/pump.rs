@@ -185,9 +185,12 @@ impl Pump {
             drop(session.send(&RunIfWaitingForDebugger {}));
             return;
         };
+        let parent_is_none = parent.is_none();
         let (kind, close) = context.lock().attach(&attached.session_id, parent, &info, event.at);
         self.sessions.insert(attached.session_id.clone(), Arc::clone(&context));
-        let burst = context.setup.send(&session, kind);
+        // The context's own first tab is left for the page under test; nothing in its empty document is ever read.
+        let first = parent_is_none && context.lock().tabs.len() == 1;
+        let burst = context.setup.send(&session, kind, first);
         context.changed();
         let (id, target) = (attached.session_id, info.target_id);
         tokio::spawn(async move {

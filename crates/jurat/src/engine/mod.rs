@@ -67,8 +67,7 @@ pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError>
 /// # Errors
 /// The system gives no threads or no event queue.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    tokio::runtime::Builder::new_current_thread()
         .thread_name("jurat")
         .enable_all()
         .build()

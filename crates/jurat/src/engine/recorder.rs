@@ -65,6 +65,11 @@ impl Recorder {
         u64::try_from(when.saturating_duration_since(self.started).as_micros()).unwrap_or(u64::MAX)
     }
 
+    /// Microseconds since the run started, now.
+    pub(super) fn now(&self) -> u64 {
+        self.at(Instant::now())
+    }
+
     fn take(&mut self) -> u64 {
         let seq = self.next;
         self.next += 1;
@@ -76,6 +81,12 @@ impl Recorder {
         while let Some(Seen { at, what }) = self.channel.as_mut().and_then(|c| c.try_recv().ok()) {
             self.push(at, what, self.viewport.clone());
         }
+    }
+
+    /// Records an observation of a viewport that is done.
+    pub(super) fn keep_late(&mut self, observation: Observation) {
+        self.drain_past();
+        self.keep(vec![observation]);
     }
 
     /// Records what finished viewports still did.
@@ -170,7 +181,7 @@ impl Recorder {
     pub(super) fn observe(&mut self, criterion: &str, fact: Fact) -> Observation {
         Observation {
             seq: 0,
-            at_us: self.at(Instant::now()),
+            at_us: self.now(),
             viewport: self.viewport.clone().unwrap_or_default(),
             criterion: criterion.to_owned(),
             after_action: self.actions,
@@ -205,7 +216,7 @@ impl Recorder {
         if self.overflow > 0 {
             let count = self.overflow;
             let seq = self.take();
-            let at_us = self.at(Instant::now());
+            let at_us = self.now();
             let what = Happening::Gap {
                 at: "log".into(),
                 count,

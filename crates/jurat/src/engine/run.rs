@@ -17,6 +17,7 @@ use jurat_core::plan::{Plan, PlanOptions};
 use jurat_core::untrusted::Untrusted;
 use jurat_core::verdict::Verdict;
 use jurat_evidence::{Root, RunId};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::bundle;
@@ -26,7 +27,7 @@ use super::launch::Launched;
 use super::plugs::Plugs;
 use super::progress::{Listener, Progress};
 use super::recorder::Recorder;
-use super::scene::Scene;
+use super::scene::{Scene, Still, photograph};
 use super::settings::Settings;
 
 /// How long a context may take to open.
@@ -173,9 +174,38 @@ struct Scenes {
     recorder: Recorder,
     pictures: Vec<Vec<u8>>,
     /// Its contexts, closing.
-    closing: Vec<JoinHandle<Result<(), ActError>>>,
+    closing: Vec<Closing>,
     run_id: RunId,
     at: String,
+}
+
+/// A context that closes, once the picture of its end has been taken.
+struct Closing {
+    viewport: String,
+    still: Option<(Still, oneshot::Receiver<Vec<u8>>)>,
+    closed: JoinHandle<()>,
+}
+
+impl Closing {
+    fn begin(context: Context, viewport: &str, still: Option<Still>) -> Self {
+        let (taken, picture) = oneshot::channel();
+        let wanted = still.is_some();
+        let closed = tokio::spawn(async move {
+            if wanted && let Some(png) = photograph(context.main()).await {
+                // Nobody waits for it any more only when the run was given up.
+                let _ = taken.send(png);
+            } else {
+                drop(taken);
+            }
+            // One that does not close in time dies with the browser.
+            let _ = context.close(Instant::now() + CLOSE).await;
+        });
+        Self {
+            viewport: viewport.to_owned(),
+            still: still.map(|still| (still, picture)),
+            closed,
+        }
+    }
 }
 
 type Sealing = (usize, JoinHandle<Result<RunReport, EngineError>>);
@@ -241,8 +271,8 @@ impl Stage {
                         run: index,
                         debug: self.debug,
                     };
-                    scene.play().await;
-                    closing.push(tokio::spawn(context.close(Instant::now() + CLOSE)));
+                    let still = scene.play().await;
+                    closing.push(Closing::begin(context, &viewport.name, still));
                 }
                 Err(why) => {
                     let criterion = run.plan.criteria.first().map_or("", |c| c.id.as_str());
@@ -272,11 +302,22 @@ impl Stage {
         let Scenes {
             started,
             mut recorder,
-            pictures,
-            closing,
+            mut pictures,
+            mut closing,
             run_id,
             at,
         } = scenes;
+        for context in &mut closing {
+            let Some((still, picture)) = context.still.take() else {
+                continue;
+            };
+            if let Ok(png) = picture.await
+                && let Some(observation) = still.observation(&context.viewport, recorder.now(), &png)
+            {
+                recorder.keep_late(observation);
+                pictures.push(png);
+            }
+        }
         let begun = {
             let (stage, run_id) = (Arc::clone(&self), run_id.clone());
             let observations = recorder.observations().to_vec();
@@ -292,8 +333,7 @@ impl Stage {
             })
         };
         for context in closing {
-            // One that does not close in time dies with the browser.
-            let _ = context.await;
+            let _ = context.closed.await;
         }
         let last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
         let leftovers = if last {

@@ -7,7 +7,7 @@ use jurat_browser::context::{Context, Settle, Tab};
 use jurat_browser::page::{self, ReadError};
 use jurat_core::canon::Digest;
 use jurat_core::contract::{Action, Contract, Locator, PageChoice, Screenshot, Step};
-use jurat_core::observation::{Edge, Fact, Happening, NotObserved, ScreenshotFact, Unseen};
+use jurat_core::observation::{Edge, Fact, Happening, NotObserved, Observation, Rect, ScreenshotFact, Unseen};
 use jurat_core::outcome::{Answer, Outcome};
 use jurat_core::plan::{Plan, PlannedCriterion, Source};
 use jurat_core::untrusted::Untrusted;
@@ -48,9 +48,44 @@ pub(super) struct Scene<'a> {
     pub(super) debug: bool,
 }
 
+/// A picture that is still to be taken: what it shows and when it was asked for.
+pub(super) struct Still {
+    criterion: String,
+    after_action: u32,
+    outline: Option<Rect>,
+}
+
+impl Still {
+    /// The picture as an observation of `viewport`, which has its own time only when it is kept.
+    pub(super) fn observation(self, viewport: &str, at_us: u64, png: &[u8]) -> Option<Observation> {
+        let (width, height) = png_size(png)?;
+        let fact = ScreenshotFact {
+            blob: Digest::of(png),
+            bytes: png.len() as u64,
+            width,
+            height,
+            outline: self.outline,
+        };
+        Some(Observation {
+            seq: 0,
+            at_us,
+            viewport: viewport.to_owned(),
+            criterion: self.criterion,
+            after_action: self.after_action,
+            fact: Fact::Screenshot(fact),
+        })
+    }
+}
+
+/// Takes the picture of a tab, if one can be had.
+pub(super) async fn photograph(tab: &Tab) -> Option<Vec<u8>> {
+    page::screenshot(tab, Instant::now() + SCREENSHOT).await.ok()
+}
+
 impl Scene<'_> {
-    /// Plays all criteria. After a step that did not pass, the rest is not touched.
-    pub(super) async fn play(&mut self) {
+    /// Plays all criteria. After a step that did not pass, the rest is not touched. Gives the picture that is wanted of the end, which
+    /// needs nothing but the tab.
+    pub(super) async fn play(&mut self) -> Option<Still> {
         let plan = self.plan;
         let mut settled = None;
         for (index, planned) in plan.criteria.iter().enumerate() {
@@ -92,12 +127,10 @@ impl Scene<'_> {
                 self.cancel.cancelled().await;
             }
             if stops && !matches!(planned.source, Source::End(_)) {
-                return;
+                return None;
             }
         }
-        if self.contract.capture.screenshot == Screenshot::Always {
-            self.picture().await;
-        }
+        (self.contract.capture.screenshot == Screenshot::Always).then(|| self.still())
     }
 
     /// Looks at one criterion; whatever ends it early is recorded as not observed.
@@ -236,27 +269,26 @@ impl Scene<'_> {
 
     /// Keeps a picture of the tab, if one can be had.
     async fn picture(&mut self) {
-        let deadline = Instant::now() + SCREENSHOT;
-        let tab = self.context.main().clone();
-        let Ok(png) = page::screenshot(&tab, deadline).await else {
+        let Some(png) = photograph(self.context.main()).await else {
             return;
         };
-        let Some((width, height)) = png_size(&png) else { return };
-        let outline = self.outline();
-        let fact = ScreenshotFact {
-            blob: Digest::of(&png),
-            bytes: png.len() as u64,
-            width,
-            height,
-            outline,
-        };
-        let observation = self.recorder.observe(&self.criterion, Fact::Screenshot(fact));
-        self.recorder.keep(vec![observation]);
-        self.pictures.push(png);
+        let at = self.recorder.now();
+        if let Some(observation) = self.still().observation(self.viewport, at, &png) {
+            self.recorder.keep(vec![observation]);
+            self.pictures.push(png);
+        }
+    }
+
+    fn still(&mut self) -> Still {
+        Still {
+            criterion: self.criterion.clone(),
+            after_action: self.recorder.actions(),
+            outline: self.outline(),
+        }
     }
 
     /// Where the criterion's element was seen last.
-    fn outline(&mut self) -> Option<jurat_core::observation::Rect> {
+    fn outline(&mut self) -> Option<Rect> {
         let (criterion, viewport) = (self.criterion.clone(), self.viewport);
         let record = self.recorder.record();
         record

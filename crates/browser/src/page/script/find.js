@@ -70,10 +70,7 @@ function candidates(spec, trees) {
         }
         break;
       case "label":
-        for (const element of query(root, "[aria-labelledby],[aria-label],button,input,meter,output,progress,select,textarea")) {
-          const seen = labelTexts(element).find((text) => test.of(text));
-          if (seen !== undefined) found.push([element, true, seen]);
-        }
+        found.push(...labelledBy(root, test));
         break;
       case "role":
         for (const element of query(root, sourcesOf(spec.role))) {
@@ -89,6 +86,18 @@ function candidates(spec, trees) {
     }
   }
   return found;
+}
+
+/// The elements of one tree that have a label which the test takes, in document order.
+function labelledBy(root, test) {
+  const found = [];
+  const add = (element) => {
+    const seen = labelTexts(element).find((text) => test.of(text));
+    if (seen !== undefined) found.push([element, true, seen]);
+  };
+  query(root, "[aria-labelledby],[aria-label]").forEach(add);
+  for (const control of labelledIn(root).keys()) if (!hasAttribute(control, "aria-labelledby") && !hasAttribute(control, "aria-label")) add(control);
+  return found.length > 1 && found.length <= 5000 ? found.sort((a, b) => inOrder(a[0], b[0])) : found;
 }
 
 /// Whether an element could have a role although the scan thinks otherwise.

@@ -353,10 +353,11 @@ function replacedIn(element) {
 }
 
 const SPOTS = [[0.5, 0.5], [0.1, 0.5], [0.9, 0.5], [0.3, 0.25], [0.7, 0.75]];
-/// Five points, whole pixels, inside what is shown.
+/// Points, whole pixels, inside what is shown: three on one line, five over several. Each costs a question to the browser, and one
+/// that is covered is enough to ask for a proof.
 function pointsIn(boxes) {
   if (boxes.length === 0) return [];
-  return SPOTS.map(([fx, fy], i) => {
+  return SPOTS.slice(0, boxes.length === 1 ? 3 : 5).map(([fx, fy], i) => {
     const box = boxes[i % boxes.length];
     const inside = (low, high, part) => {
       const at = Math.floor(low + (high - low) * part);

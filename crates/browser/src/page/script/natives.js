@@ -69,11 +69,6 @@ const areaValue = getter(HTMLTextAreaElement.prototype, "value");
 const selectValue = getter(HTMLSelectElement.prototype, "value");
 const selectedOptions = getter(HTMLSelectElement.prototype, "selectedOptions");
 const isContentEditable = getter(HTMLElement.prototype, "isContentEditable");
-const labelsGetters = new Map(
-  [HTMLButtonElement, HTMLInputElement, HTMLMeterElement, HTMLOutputElement, HTMLProgressElement, HTMLSelectElement, HTMLTextAreaElement].map(
-    (type) => [type, getter(type.prototype, "labels")],
-  ),
-);
 const labelControl = getter(HTMLLabelElement.prototype, "control");
 const computedStyle = window.getComputedStyle.bind(window);
 const nextFrame = window.requestAnimationFrame.bind(window);
@@ -107,5 +102,8 @@ function arrayOf(list) {
   for (let i = 0; i < length; i += 1) array[i] = list[i];
   return array;
 }
+const documentElements = method(Document.prototype, "getElementsByTagName");
+const collectionLength = getter(HTMLCollection.prototype, "length");
+const elementCount = (root) => (nodeType(root) === 9 ? collectionLength(documentElements(root, "*")) : listLength(queryList(root, "*")));
 const isElement = (node) => node !== null && nodeType(node) === ELEMENT;
 const isShadowRoot = (node) => node instanceof ShadowRoot;

@@ -154,29 +154,31 @@ function byIds(element, attribute) {
 }
 
 const LABELLED = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
-/// Whether the tree of an element holds any label, kept for one look: `labels` walks the whole tree each time.
+/// The labels of each control, by tree, kept for one look: `element.labels` walks the whole tree each time that something changed.
 let labelled = new Map();
 function forgetLabels() {
   labelled = new Map();
   hiding = new Map();
 }
 
-function labelsOf(element) {
-  if (!LABELLED.has(localName(element))) return [];
-  const root = getRootNode(element);
+/// The controls of one tree that have labels, each with them.
+function labelledIn(root) {
   let index = labelled.get(root);
   if (index === undefined) {
-    index = new Set();
+    index = new Map();
     for (const label of query(root, "label")) {
       const control = label instanceof HTMLLabelElement ? labelControl(label) : null;
-      if (control !== null) index.add(control);
+      if (control === null || !LABELLED.has(localName(control))) continue;
+      const others = index.get(control);
+      if (others === undefined) index.set(control, [label]);
+      else others.push(label);
     }
     labelled.set(root, index);
   }
-  if (!index.has(element)) return [];
-  for (const [type, labels] of labelsGetters) if (element instanceof type) return (labels(element) === null ? [] : arrayOf(labels(element)));
-  return [];
+  return index;
 }
+
+const labelsOf = (element) => (LABELLED.has(localName(element)) ? labelledIn(getRootNode(element)).get(element) ?? [] : []);
 
 /// The texts of an element's labels, as Playwright's `getByLabel` takes them.
 function labelTexts(element) {

@@ -5,6 +5,8 @@ const adopted = [];
 const asked = new WeakMap();
 const ASK_AGAIN_MS = 200;
 const HOSTS = "article,aside,blockquote,body,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span";
+/// Frequent elements that can never have a shadow root (DOM, attachShadow), left to the browser to pass over.
+const NO_HOST = "*:not(a,b,br,button,em,i,img,input,label,li,ol,option,path,select,strong,svg,table,tbody,td,textarea,th,thead,tr,ul)";
 const HTML = "http://www.w3.org/1999/xhtml";
 const HOST_NAMES = new Set(HOSTS.split(","));
 
@@ -76,9 +78,9 @@ function roots(wantSuspects) {
   let elements = 0;
   const time = now();
   for (let i = 0; i < found.length; i += 1) {
-    const all = queryList(found[i], "*");
+    const all = queryList(found[i], NO_HOST);
     const length = listLength(all);
-    elements += length;
+    elements += elementCount(found[i]);
     for (let k = 0; k < length; k += 1) {
       const element = all[k];
       const root = openRootOf(element);
