@@ -62,13 +62,13 @@ pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError>
     Plan::new(contract, &options)
 }
 
-/// The runtime that [`run()`] needs: two threads, timers and sockets.
+/// A runtime that is enough for [`run()`]: timers and sockets on the calling thread, so that small messages wake no other. It runs only
+/// while something is waited for.
 ///
 /// # Errors
-/// The system gives no threads or no event queue.
+/// The system gives no event queue.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
-        .thread_name("jurat")
         .enable_all()
         .build()
 }

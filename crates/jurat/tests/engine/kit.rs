@@ -21,7 +21,8 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 /// The runtime that sites and runs live in.
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| engine::runtime().unwrap())
+    // Not the engine's own: sites must be served while nobody waits.
+    RUNTIME.get_or_init(|| tokio::runtime::Runtime::new().unwrap())
 }
 
 /// A site with these pages.
