@@ -68,7 +68,5 @@ pub fn plan(contract: &Contract, settings: &Settings) -> Result<Plan, PlanError>
 /// # Errors
 /// The system gives no event queue.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
