@@ -8,7 +8,7 @@ const ROWS = 10_000;
 const FIND = 20;
 
 const verify = ({ jurat, browser, work }, ...rest) =>
-  [jurat, "verify", "--browser", browser, "--evidence-root", join(work, "evidence"), "--accept-confinement", "guard_only", ...rest];
+  [jurat, "verify", "--browser", browser, "--evidence-root", join(work, "evidence"), ...rest];
 
 /**
  * Milliseconds for one locator of each kind on a page of 10,000 rows, from outside: the same contract with 21 and with 1

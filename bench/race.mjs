@@ -18,7 +18,7 @@ function commands({ jurat, browser, url, flows, jobs, work }) {
   const tools = { floor: floor(1) };
   if (jobs > 1) tools["floor-two"] = floor(2);
   if (jurat) {
-    tools.jurat = [jurat, "verify", "--browser", browser, "--evidence-root", join(work, "evidence"), "--accept-confinement", "guard_only",
+    tools.jurat = [jurat, "verify", "--browser", browser, "--evidence-root", join(work, "evidence"),
       ...(flows > 1 ? ["--jobs", String(jobs)] : []), ...notesContracts(work, url, flows)];
   }
   if (existsSync(modules)) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{Disposition, Event, GuardKind, Happening, Owner, RequestFact};
+use crate::observation::{Disposition, EscapeAttempt, Event, GuardKind, Happening, Owner, RequestFact};
 use crate::plan::Plan;
 use crate::untrusted::Untrusted;
 
@@ -21,6 +21,8 @@ pub enum ViolationKind {
     UnattributedRequest,
     /// A tab's main frame left the target's origin.
     OriginViolation,
+    /// Something in the lane tried to go past the guard.
+    EscapeAttempt,
 }
 
 /// One violation.
@@ -108,6 +110,11 @@ pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
             Happening::Request(r) if r.owner != Owner::Browser && is_off(r.url.raw(), plan, true) => {
                 add(event, ViolationKind::BlockedRequest, r.url.raw(), r.owner);
             }
+            Happening::EscapeAttempt(escape) => {
+                let url = escape_url(escape);
+                let owner = told.escapee(escape);
+                add(event, ViolationKind::EscapeAttempt, &url, owner);
+            }
             Happening::Navigation(n) if n.main && is_off(n.url.raw(), plan, false) => {
                 add(event, ViolationKind::OriginViolation, n.url.raw(), n.owner);
             }
@@ -115,6 +122,23 @@ pub fn violations(plan: &Plan, events: &[Event]) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Where an escape was to go: `tcp://127.0.0.1:80`, `udp://[::1]:9`, and with the name that was looked up `udp://127.0.0.53:53/example.com`.
+fn escape_url(escape: &EscapeAttempt) -> String {
+    let (protocol, at) = (escape.protocol.as_str(), escape_authority(escape));
+    match &escape.name {
+        Some(name) => format!("{protocol}://{at}/{}", name.raw()),
+        None => format!("{protocol}://{at}"),
+    }
+}
+
+fn escape_authority(escape: &EscapeAttempt) -> String {
+    if escape.address.contains(':') {
+        format!("[{}]:{}", escape.address, escape.port)
+    } else {
+        format!("{}:{}", escape.address, escape.port)
+    }
 }
 
 /// Whether a URL goes over a network to where the contract does not name.
@@ -172,6 +196,19 @@ impl<'a> Told<'a> {
             GuardKind::Tunnel | GuardKind::Websocket => self.by_authority.get(&(viewport, authority(url)?)).copied(),
             GuardKind::Request | GuardKind::Malformed => self.by_url.get(&(viewport, plain_url(url))).copied(),
         }
+    }
+
+    /// Who told DevTools of something that goes to the same place, in whatever viewport: the lane has one loopback for all.
+    fn escapee(&self, escape: &EscapeAttempt) -> Owner {
+        let at = escape_authority(escape);
+        let mut owners: Vec<_> = self
+            .by_authority
+            .iter()
+            .filter(|((_, authority), _)| *authority == at)
+            .map(|(_, request)| request.owner)
+            .collect();
+        owners.sort_unstable();
+        owners.first().copied().unwrap_or(Owner::Nobody)
     }
 
     /// The browser's own request for the icon of a document that was refused.

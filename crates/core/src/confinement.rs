@@ -3,6 +3,7 @@
 //! A level is probed and recorded, never chosen in silence. Invariant: `Lane > Netns > GuardOnly`, so "accepts L and what
 //! is above" is one comparison ([`Level::satisfies`]).
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// The guard proxy alone: the browser is told to use it and shares the host's network.
     GuardOnly,
-    /// A network namespace of its own, the host's files.
+    /// A network namespace of its own with the tripwire on it; the host's files.
     Netns,
     /// Namespaces for user, network, pid, ipc, uts and mounts: the guard is the only way out.
     Lane,
@@ -134,6 +135,13 @@ pub struct ConfinementRecord {
     pub not_enforced: Vec<String>,
     /// The browser's argument vector.
     pub argv: Vec<String>,
+    /// The argument vector of bubblewrap, whole: the policy of the lane. Empty at the other levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lane_argv: Vec<String>,
+    /// The namespaces that the browser was started in, by their names in `/proc/PID/ns`, with their inode numbers (namespaces(7));
+    /// those that are jurat's own are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub namespaces: BTreeMap<String, u64>,
     /// The user id that the browser ran as, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::canon::{self, Digest};
 use crate::confinement::Level;
-use crate::contract::{Action, Contract, Step, Viewport};
+use crate::contract::{Action, Contract, Start, Step, Viewport};
 
 /// The version of the plan's shape.
 pub const PLAN_SCHEMA: &str = "jurat.plan/1";
@@ -29,8 +29,14 @@ pub struct Plan {
     /// Third parties whose refusal is expected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuse: Vec<String>,
+    /// How jurat starts the app, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<PlannedStart>,
     /// The viewports, every field written out.
     pub viewports: Vec<PlannedViewport>,
+    /// The plain HTTP criteria, which are looked at once and before the browser's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<PlannedCriterion>,
     /// The criteria of each viewport, in order.
     pub criteria: Vec<PlannedCriterion>,
     /// The whole run, in milliseconds.
@@ -43,6 +49,34 @@ pub struct Plan {
     pub quiet_ms: u64,
     /// The weakest confinement at which a pass counts.
     pub accept_confinement: Level,
+}
+
+/// How jurat starts the app, afresh for each viewport.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedStart {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Its folder, relative to the contract's; `.` is the contract's own.
+    pub cwd: String,
+    /// Whether it gets a private copy of that folder to write to.
+    pub writable: bool,
+    /// `none` or `host`.
+    pub network: String,
+    /// How long it may take to be ready, in milliseconds.
+    pub ready_ms: u64,
+}
+
+impl From<&Start> for PlannedStart {
+    fn from(start: &Start) -> Self {
+        Self {
+            command: start.command.clone(),
+            cwd: start.cwd.clone().unwrap_or_else(|| ".".into()),
+            writable: start.writable,
+            network: start.network.as_str().into(),
+            ready_ms: start.ready.within.0,
+        }
+    }
 }
 
 /// A viewport with every field written out.
@@ -91,6 +125,8 @@ pub struct PlannedCriterion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
+    /// `target.http[i]`; in no viewport.
+    Http(u32),
     /// The opening of `url`, when the first step does not navigate.
     Open,
     /// `steps[i]`.
@@ -139,7 +175,9 @@ impl Plan {
             origin,
             allow: contract.target.allow.clone(),
             refuse: contract.target.refuse.clone(),
+            start: contract.target.start.as_ref().map(PlannedStart::from),
             viewports: contract.viewports.iter().map(PlannedViewport::from).collect(),
+            http: http_criteria(contract),
             criteria: criteria(contract),
             wall_ms: contract.budget.wall.0,
             step_ms: contract.budget.step.0,
@@ -167,10 +205,31 @@ pub fn origin_of(url: &str) -> Option<String> {
     matches!(url.scheme(), "http" | "https").then(|| url.origin().ascii_serialization())
 }
 
-/// The criteria of a contract, in order.
+/// The plain HTTP criteria of a contract, in order.
+pub fn http_criteria(contract: &Contract) -> Vec<PlannedCriterion> {
+    let criteria = contract.target.http.iter().zip(0u32..);
+    criteria
+        .map(|(_, i)| PlannedCriterion {
+            id: format!("target-http-{}", i + 1),
+            kind: "http".into(),
+            source: Source::Http(i),
+            after_action: 0,
+        })
+        .collect()
+}
+
+/// The criteria of each viewport, in order; none when there is nothing to see in a browser.
 pub fn criteria(contract: &Contract) -> Vec<PlannedCriterion> {
     let mut actions = 0;
     let mut all = Vec::new();
+    if contract.steps.is_empty()
+        && contract.expect.is_empty()
+        && contract.checks.is_empty()
+        && contract.accept.is_none()
+        && !contract.target.http.is_empty()
+    {
+        return all;
+    }
     if !matches!(contract.steps.first().map(|s| &s.action), Some(Action::Navigate(_))) {
         actions = 1;
         let source = Source::Open;

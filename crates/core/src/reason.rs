@@ -162,6 +162,14 @@ closed! {
         OriginViolation = "origin_violation", "The page left the target's origin.";
         BlockedRequest = "blocked_request", "A request off the target's origin was refused.";
         UnattributedRequest = "unattributed_request", "A refused request has no owner.";
+        AppNotStarted = "app_not_started", "The app could not be started.";
+        AppNotReady = "app_not_ready", "The app was not ready in time.";
+        ExitedBeforeReady = "exited_before_ready", "The app ended before it was ready.";
+        OutOfMemory = "out_of_memory", "The app needed more memory than its bound.";
+        TooManyProcesses = "too_many_processes", "The app started more processes than its bound.";
+        DiskFull = "disk_full", "The app wrote more to the disk than its bound.";
+        ListenerChanged = "listener_changed", "What listens at the target's address at the end is not what listened there at the start.";
+        EscapeAttempt = "escape_attempt", "Something in the lane tried to go past the guard.";
         EventsLost = "events_lost", "Events were lost on the way.";
         FrameUnread = "frame_unread", "A frame could not be read.";
         NotSettled = "not_settled", "Requests were still unanswered when the time was over.";

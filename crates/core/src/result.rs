@@ -110,7 +110,7 @@ pub struct CriterionEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ViolationEntry {
-    /// `blocked_request`, `unattributed_request` or `origin_violation`.
+    /// `blocked_request`, `unattributed_request`, `origin_violation` or `escape_attempt`.
     pub kind: String,
     /// Where to.
     pub url: String,

@@ -9,7 +9,7 @@ use crate::boundary::{self, Violation, ViolationKind};
 use crate::canon::Digest;
 use crate::confinement::Level;
 use crate::contract::{Action, Contract};
-use crate::evaluate::{Decision, Facts, Setting, action, expectation, matching};
+use crate::evaluate::{Decision, Facts, Setting, action, app, expectation, http, matching};
 use crate::observation::{Event, Happening, NotObserved, Observation, Record, Unseen};
 use crate::outcome::{Answer, Basis, Outcome, Pass};
 use crate::plan::{Plan, PlannedCriterion, Source};
@@ -78,6 +78,9 @@ pub struct CriterionResult {
     pub seen: Untrusted,
 }
 
+/// The viewport of what belongs to none.
+pub const NO_VIEWPORT: &str = "";
+
 /// Derives the verdict.
 pub fn judge(contract: &Contract, plan: &Plan, record: &Record) -> Verdict {
     let violations = boundary::violations(plan, &record.events);
@@ -92,9 +95,9 @@ pub fn judge(contract: &Contract, plan: &Plan, record: &Record) -> Verdict {
         canary_hits,
         processes_left,
     };
-    let mut criteria = Vec::new();
+    let (mut criteria, held) = http_results(contract, plan, record, &run);
     for viewport in &plan.viewports {
-        criteria.extend(viewport_results(contract, plan, record, &viewport.name, &run));
+        criteria.extend(viewport_results(contract, plan, record, &viewport.name, !held, &run));
     }
     let mut reasons: Vec<String> = criteria.iter().filter_map(|c| c.reasons.first().cloned()).collect();
     reasons.sort();
@@ -112,21 +115,85 @@ pub fn judge(contract: &Contract, plan: &Plan, record: &Record) -> Verdict {
     }
 }
 
+/// The plain HTTP criteria, which belong to no viewport, and whether all held, bars apart: else no browser criterion is reached.
+fn http_results(contract: &Contract, plan: &Plan, record: &Record, bars: &Bars<'_>) -> (Vec<CriterionResult>, bool) {
+    let mut held = true;
+    let mut results = Vec::new();
+    // They are looked at with the app of the first viewport.
+    let gone = plan.viewports.first().and_then(|v| app::gone(&record.events, &v.name));
+    for criterion in &plan.http {
+        let observed = observed_of(record, NO_VIEWPORT, criterion);
+        let mut outcome = outcome_of(contract, plan, record, NO_VIEWPORT, criterion, &observed);
+        if outcome.answer() == Answer::Inconclusive
+            && let Some(gone) = &gone
+        {
+            outcome = gone_outcome(gone.clone(), &observed);
+        }
+        held &= outcome.answer() == Answer::Pass;
+        if outcome.answer() == Answer::Pass
+            && let Some(bar) = bars.of(NO_VIEWPORT, observed.last().map_or(u64::MAX, |o| o.seq))
+        {
+            outcome = bar;
+        }
+        outcome = app_bar(outcome, record, NO_VIEWPORT);
+        results.push(result(
+            criterion,
+            NO_VIEWPORT,
+            outcome,
+            expected_of(contract, criterion),
+        ));
+    }
+    (results, held)
+}
+
+/// Whether all plain HTTP criteria of a plan hold by what was recorded: only then is the page opened.
+pub fn http_held(contract: &Contract, plan: &Plan, record: &Record) -> bool {
+    plan.http.iter().all(|criterion| {
+        let observed = observed_of(record, NO_VIEWPORT, criterion);
+        outcome_of(contract, plan, record, NO_VIEWPORT, criterion, &observed).answer() == Answer::Pass
+    })
+}
+
+fn observed_of<'a>(record: &'a Record, viewport: &str, criterion: &PlannedCriterion) -> Vec<&'a Observation> {
+    let all = record.observations.iter();
+    all.filter(|o| o.viewport == viewport && o.criterion == criterion.id)
+        .collect()
+}
+
+/// What bars a pass for the app's sake: the session did not know of it and went on.
+fn app_bar(outcome: Outcome, record: &Record, viewport: &str) -> Outcome {
+    match (outcome, app::bar(&record.events, viewport)) {
+        (Outcome::Pass(_), Some((reason, seen))) => Outcome::Not {
+            reason,
+            cites: Vec::new(),
+            seen: Untrusted::new(seen),
+        },
+        (outcome, _) => outcome,
+    }
+}
+
+fn gone_outcome((reason, seen): (Reason, Untrusted), observed: &[&Observation]) -> Outcome {
+    Outcome::Not {
+        reason,
+        cites: observed.iter().map(|o| o.seq).collect(),
+        seen,
+    }
+}
+
 fn viewport_results(
     contract: &Contract,
     plan: &Plan,
     record: &Record,
     viewport: &str,
+    mut stopped: bool,
     bars: &Bars<'_>,
 ) -> Vec<CriterionResult> {
-    let mut stopped = false;
+    let gone = app::gone(&record.events, viewport);
+    let last = record.observations.iter().rev().find(|o| o.viewport == viewport);
+    let last = last.map_or(0, |o| o.seq);
     let mut results = Vec::new();
     for criterion in &plan.criteria {
-        let observed: Vec<&Observation> = record
-            .observations
-            .iter()
-            .filter(|o| o.viewport == viewport && o.criterion == criterion.id)
-            .collect();
+        let observed = observed_of(record, viewport, criterion);
         let (mut outcome, expected) = if stopped {
             (
                 Outcome::not(Reason::bare(ReasonClass::NotReached)),
@@ -138,6 +205,13 @@ fn viewport_results(
                 expected_of(contract, criterion),
             )
         };
+        // The app was gone when the last criterion was concluded, or right after: whatever was seen there is not the app's answer.
+        if let Some(gone) = &gone
+            && observed.last().is_some_and(|o| o.seq >= last)
+            && (outcome.answer() != Answer::Fail || !gone.0.class.is_fail())
+        {
+            outcome = gone_outcome(gone.clone(), &observed);
+        }
         if outcome.answer() == Answer::Pass
             && let Some(bar) = bars.of(viewport, observed.last().map_or(u64::MAX, |o| o.seq))
         {
@@ -146,6 +220,7 @@ fn viewport_results(
         if matches!(criterion.source, Source::Open | Source::Step(_)) && outcome_stops(&outcome) {
             stopped = true;
         }
+        outcome = app_bar(outcome, record, viewport);
         results.push(result(criterion, viewport, outcome, expected));
     }
     results
@@ -168,7 +243,7 @@ pub fn is_bar(reason: &Reason) -> bool {
             _
         ) | (
             ReasonClass::BoundaryViolation,
-            Some(ReasonDetail::BlockedRequest | ReasonDetail::UnattributedRequest)
+            Some(ReasonDetail::BlockedRequest | ReasonDetail::UnattributedRequest | ReasonDetail::EscapeAttempt)
         ) | (ReasonClass::EvidenceMissing, Some(ReasonDetail::EventsLost))
     )
 }
@@ -195,6 +270,13 @@ pub fn outcome_of(
         .last()
         .and_then(|o| boundary::left_origin(plan, &record.events, viewport, o.seq));
     let decision = match criterion.source {
+        Source::Http(i) => match contract.target.http.get(i as usize) {
+            Some(wanted) => http::decide(wanted, facts.http.map(|(_, fact)| fact)),
+            None => Decision::missing(
+                ReasonDetail::NoObservation,
+                "the plan names an HTTP criterion that the contract has not",
+            ),
+        },
         Source::Open => action::opened(&facts),
         Source::Step(i) => match contract.steps.get(i as usize) {
             Some(step) => match &step.action {
@@ -305,12 +387,22 @@ pub fn reason_of(unseen: &NotObserved) -> Reason {
         Unseen::Cancelled => Reason::bare(ReasonClass::Cancelled),
         Unseen::GuardGone => Reason::bare(ReasonClass::GuardFailed),
         Unseen::EvidenceLost => Reason::new(ReasonClass::EvidenceMissing, ReasonDetail::EventsLost),
+        Unseen::AppNotStarted => Reason::new(ReasonClass::TargetUnreachable, ReasonDetail::AppNotStarted),
+        Unseen::AppNotReady => Reason::new(ReasonClass::TargetUnreachable, ReasonDetail::AppNotReady),
+        Unseen::AppExitedBeforeReady => Reason::new(ReasonClass::AppExited, ReasonDetail::ExitedBeforeReady),
+        Unseen::AppExited => Reason::bare(ReasonClass::AppExited),
+        Unseen::AppOutOfMemory => Reason::new(ReasonClass::TargetUnreachable, ReasonDetail::OutOfMemory),
+        Unseen::AppTooManyProcesses => Reason::new(ReasonClass::TargetUnreachable, ReasonDetail::TooManyProcesses),
+        Unseen::AppDiskFull => Reason::new(ReasonClass::TargetUnreachable, ReasonDetail::DiskFull),
     }
 }
 
 /// What was expected, for people.
 pub fn expected_of(contract: &Contract, criterion: &PlannedCriterion) -> String {
     match criterion.source {
+        Source::Http(i) => contract.target.http.get(i as usize).map_or_else(String::new, |http| {
+            format!("GET {} is answered with {}", http.path, http.status)
+        }),
         Source::Open => "open the page".into(),
         Source::Step(i) => contract
             .steps
@@ -382,7 +474,7 @@ impl Bars<'_> {
     /// What bars the pass of a criterion that was concluded at `seq`.
     ///
     /// A violation bars the criteria of its viewport that were concluded after it; one that came after all of them bars the last ones,
-    /// so that no run with a violation passes.
+    /// so that no run with a violation passes. An escape attempt is read at the end of the run, and bars all of it.
     fn of(&self, viewport: &str, seq: u64) -> Option<Outcome> {
         let not = |class, detail: Option<ReasonDetail>, seen: String| {
             Some(Outcome::Not {
@@ -409,15 +501,16 @@ impl Bars<'_> {
             .rev()
             .find(|o| o.viewport == viewport)
             .map_or(0, |o| o.seq);
-        let barring = self
-            .violations
-            .iter()
-            .find(|v| v.viewport.as_deref().is_none_or(|v| v == viewport) && (v.seq <= seq || seq >= last));
+        let barring = self.violations.iter().find(|v| {
+            let here = v.viewport.as_deref().is_none_or(|v| v == viewport);
+            here && (v.kind == ViolationKind::EscapeAttempt || v.seq <= seq || seq >= last)
+        });
         if let Some(violation) = barring {
             let detail = match violation.kind {
                 ViolationKind::BlockedRequest => ReasonDetail::BlockedRequest,
                 ViolationKind::UnattributedRequest => ReasonDetail::UnattributedRequest,
                 ViolationKind::OriginViolation => ReasonDetail::OriginViolation,
+                ViolationKind::EscapeAttempt => ReasonDetail::EscapeAttempt,
             };
             return not(
                 ReasonClass::BoundaryViolation,

@@ -112,6 +112,8 @@ impl Story {
                 layers: vec![],
                 not_enforced: vec![],
                 argv: vec![],
+                lane_argv: vec![],
+                namespaces: std::collections::BTreeMap::new(),
                 uid: None,
             }),
         );
@@ -439,6 +441,43 @@ fn a_violation_after_the_last_look_still_bars() {
     let verdict = story.judge();
     assert_eq!(verdict.verdict, Answer::Inconclusive);
     assert_eq!(verdict.violations[0].kind, ViolationKind::UnattributedRequest);
+}
+
+#[test]
+fn an_escape_attempt_bars_every_criterion_and_finds_its_owner() {
+    let escape = |port| {
+        Happening::EscapeAttempt(EscapeAttempt {
+            protocol: Transport::Udp,
+            address: "::1".into(),
+            port,
+            name: None,
+            count: 2,
+        })
+    };
+    let mut story = Story::honest();
+    story.event(Some("desktop"), told("https://[::1]:9/a", Owner::Worker));
+    let without = story.judge().violations.len();
+    story.event(None, escape(9));
+    story.event(None, escape(10));
+    let verdict = story.judge();
+    assert_eq!(verdict.verdict, Answer::Inconclusive);
+    let found: Vec<_> = verdict.violations[without..]
+        .iter()
+        .map(|v| (v.kind, v.url.raw().to_owned(), v.owner))
+        .collect();
+    let kind = ViolationKind::EscapeAttempt;
+    assert_eq!(
+        found,
+        [
+            (kind, "udp://[::1]:9".to_owned(), Owner::Worker),
+            (kind, "udp://[::1]:10".to_owned(), Owner::Nobody)
+        ]
+    );
+    let mut story = Story::honest();
+    story.event(None, escape(9));
+    let verdict = story.judge();
+    assert_eq!(verdict.reasons, ["boundary_violation"]);
+    assert!(verdict.criteria.iter().all(|c| c.outcome == Answer::Inconclusive));
 }
 
 #[test]

@@ -67,7 +67,98 @@ struct Handle {
     running: Option<(Tasks, JoinHandle<()>)>,
 }
 
+/// A guard that knows where its origins are and has no listeners yet: the lane that they are made in may still be under way.
+#[derive(Debug)]
+pub struct Prepared {
+    contexts: Vec<(Policy, Vec<Arc<Upstream>>)>,
+    upstreams: Vec<Arc<Upstream>>,
+    recorder: Arc<Recorder>,
+    limits: Limits,
+}
+
+impl Prepared {
+    /// Each origin with its addresses.
+    pub fn upstreams(&self) -> Vec<UpstreamInfo> {
+        self.upstreams.iter().map(|upstream| upstream.info()).collect()
+    }
+
+    /// How many listeners it needs: the global one and one for each policy.
+    pub fn listeners(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// Serves these listeners, the global one first, then one for each policy in order. They listen already and do not block.
+    ///
+    /// # Errors
+    /// When there are too few of them, or one cannot be waited for.
+    pub fn serve(self, sockets: Vec<std::net::TcpListener>) -> Result<Guard, OpenError> {
+        let mut sockets = sockets.into_iter();
+        let mut listeners = Vec::with_capacity(self.contexts.len());
+        for ((policy, upstreams), id) in self.contexts.into_iter().zip(0..) {
+            let error = |source| OpenError { listener: id, source };
+            let socket = sockets.next().ok_or_else(|| error(io::ErrorKind::NotFound.into()))?;
+            let socket = TcpListener::from_std(socket).map_err(error)?;
+            let port = socket.local_addr().map_err(error)?.port();
+            let (tasks, spawner) = Tasks::new();
+            let listener = Arc::new(Listener {
+                id: ListenerId(id),
+                policy,
+                pools: upstreams.iter().map(|_| Arc::<Pool>::default()).collect(),
+                upstreams,
+                recorder: Arc::clone(&self.recorder),
+                spawner: spawner.clone(),
+                head_timeout: self.limits.head,
+            });
+            let accepting = spawner.spawn(accept(socket, listener, spawner.clone(), self.limits.connections));
+            listeners.push(Handle {
+                port,
+                running: Some((tasks, accepting)),
+            });
+        }
+        Ok(Guard {
+            listeners,
+            upstreams: self.upstreams,
+            recorder: self.recorder,
+        })
+    }
+}
+
 impl Guard {
+    /// Finds the origins of the policies, one for each context. `epoch` is the start of the run.
+    pub async fn prepare(
+        epoch: Instant,
+        contexts: Vec<Policy>,
+        limits: Limits,
+    ) -> (Prepared, mpsc::Receiver<GuardEvent>) {
+        let (recorder, events) = Recorder::new(epoch, limits.events);
+        let mut known: Vec<Arc<Upstream>> = Vec::new();
+        let mut found = Vec::new();
+        for policy in std::iter::once(Policy::refuse_all()).chain(contexts) {
+            let mut upstreams = Vec::new();
+            for origin in policy.origins() {
+                let upstream = if let Some(route) = policy.route(origin) {
+                    // Each context has an app of its own.
+                    Arc::new(Upstream::routed(origin.clone(), route.clone(), limits.connect))
+                } else if let Some(upstream) = known.iter().find(|upstream| upstream.origin() == origin) {
+                    Arc::clone(upstream)
+                } else {
+                    let found = Arc::new(Upstream::find(origin.clone(), limits.connect).await);
+                    known.push(Arc::clone(&found));
+                    found
+                };
+                upstreams.push(upstream);
+            }
+            found.push((policy, upstreams));
+        }
+        let prepared = Prepared {
+            contexts: found,
+            upstreams: known,
+            recorder,
+            limits,
+        };
+        (prepared, events)
+    }
+
     /// Opens the global listener and one for each policy, in order, on 127.0.0.1. `epoch` is the start of the run.
     ///
     /// # Errors
@@ -77,49 +168,9 @@ impl Guard {
         contexts: Vec<Policy>,
         limits: Limits,
     ) -> Result<(Self, mpsc::Receiver<GuardEvent>), OpenError> {
-        let (recorder, events) = Recorder::new(epoch, limits.events);
-        let mut guard = Self {
-            listeners: Vec::new(),
-            upstreams: Vec::new(),
-            recorder,
-        };
-        for (policy, id) in std::iter::once(Policy::refuse_all()).chain(contexts).zip(0..) {
-            let error = |source| OpenError { listener: id, source };
-            let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(error)?;
-            let port = socket.local_addr().map_err(error)?.port();
-            let mut upstreams = Vec::new();
-            for origin in policy.origins() {
-                let known = guard
-                    .upstreams
-                    .iter()
-                    .find(|upstream| upstream.origin() == origin)
-                    .cloned();
-                let upstream = if let Some(upstream) = known {
-                    upstream
-                } else {
-                    let found = Arc::new(Upstream::find(origin.clone(), limits.connect).await);
-                    guard.upstreams.push(Arc::clone(&found));
-                    found
-                };
-                upstreams.push(upstream);
-            }
-            let (tasks, spawner) = Tasks::new();
-            let listener = Arc::new(Listener {
-                id: ListenerId(id),
-                policy,
-                pools: upstreams.iter().map(|_| Arc::<Pool>::default()).collect(),
-                upstreams,
-                recorder: Arc::clone(&guard.recorder),
-                spawner: spawner.clone(),
-                head_timeout: limits.head,
-            });
-            let accepting = spawner.spawn(accept(socket, listener, spawner.clone(), limits.connections));
-            guard.listeners.push(Handle {
-                port,
-                running: Some((tasks, accepting)),
-            });
-        }
-        Ok((guard, events))
+        let (prepared, events) = Self::prepare(epoch, contexts, limits).await;
+        let sockets = host_listeners(prepared.listeners()).map_err(|source| OpenError { listener: 0, source })?;
+        Ok((prepared.serve(sockets)?, events))
     }
 
     /// The port of a listener on 127.0.0.1, open or closed.
@@ -176,6 +227,20 @@ impl Guard {
     fn handle(&self, listener: ListenerId) -> Option<&Handle> {
         self.listeners.get(usize::try_from(listener.0).ok()?)
     }
+}
+
+/// Listeners in this process's own network namespace, on ports of the system's choice.
+///
+/// # Errors
+/// One cannot be bound.
+pub(crate) fn host_listeners(number: usize) -> io::Result<Vec<std::net::TcpListener>> {
+    (0..number)
+        .map(|_| {
+            let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            socket.set_nonblocking(true)?;
+            Ok(socket)
+        })
+        .collect()
 }
 
 async fn accept(socket: TcpListener, listener: Arc<Listener>, spawner: Spawner, connections: usize) {

@@ -6,6 +6,7 @@
 //!
 //! Knows nothing of DevTools or verdicts: records go out through a channel, and who owns one is for others to find.
 
+pub mod app;
 pub mod canary;
 mod chunk;
 mod guard;
@@ -20,6 +21,6 @@ pub mod supervise;
 mod tasks;
 mod wire;
 
-pub use guard::{Guard, Limits, OpenError};
+pub use guard::{Guard, Limits, OpenError, Prepared};
 pub use proxy::UpstreamInfo;
 pub use record::GuardEvent;

@@ -11,6 +11,7 @@ use std::fmt;
 use jurat_core::observation::guard::{GuardKind, GuardReason, MAX_URL};
 use url::Url;
 
+use crate::app::Route;
 use crate::head::Head;
 
 /// The schemes an origin can have. `ws` and `wss` are origins of `http` and `https`.
@@ -192,6 +193,7 @@ pub struct Policy {
     origins: Vec<Origin>,
     refuse: Vec<ThirdParty>,
     global: bool,
+    route: Option<Route>,
 }
 
 /// What to do with a request. The index is into [`Policy::origins`].
@@ -239,6 +241,7 @@ impl Policy {
             origins,
             refuse,
             global: false,
+            route: None,
         }
     }
 
@@ -248,7 +251,20 @@ impl Policy {
             origins: Vec::new(),
             refuse: Vec::new(),
             global: true,
+            route: None,
         }
+    }
+
+    /// The target is reached by this way, which is opened when its app has started.
+    #[must_use]
+    pub fn routed(mut self, route: Route) -> Self {
+        self.route = Some(route);
+        self
+    }
+
+    /// The way to an origin, where it is not an address of the host.
+    pub(crate) fn route(&self, origin: &Origin) -> Option<&Route> {
+        self.route.as_ref().filter(|_| self.origins.first() == Some(origin))
     }
 
     /// The origins that can be reached; the target is first.

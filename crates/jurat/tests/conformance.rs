@@ -13,18 +13,20 @@
     reason = "what a test could not start with is told where tests tell it"
 )]
 
+mod escape;
+mod harness;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
 
-use jurat_testkit::case::{Browser, Case, Expected, Strangers, Twin, discover, exit_of};
+use harness::{Command, runtime, shape, verify};
+use jurat_testkit::case::{Browser, Case, Expected, Strangers, Twin, discover};
 use jurat_testkit::site::Site;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
 /// The areas that must have cases.
 const AREAS: &[&str] = &[
@@ -61,6 +63,13 @@ fn main() -> ExitCode {
         }
     };
     let mut trials = meta(&cases);
+    match escape::trials(&root.join("escape")) {
+        Ok(more) => trials.extend(more),
+        Err(e) => {
+            eprintln!("the escape corpus cannot be read: {e}");
+            return ExitCode::FAILURE;
+        }
+    }
     for case in cases {
         let case = Arc::new(case);
         for &twin in case.twins() {
@@ -74,18 +83,6 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The runtime that all sites and children live in.
-fn runtime() -> &'static Runtime {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| {
-        tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .expect("a runtime starts")
-    })
-}
-
 /// Runs one twin on one browser and holds the result against the case.
 async fn run(case: &Case, twin: Twin, browser: Browser) -> Result<(), Failed> {
     let expected = case
@@ -94,132 +91,22 @@ async fn run(case: &Case, twin: Twin, browser: Browser) -> Result<(), Failed> {
     let site = Site::start(case.content(twin), case.site(twin)).await?;
     let scratch = tempfile::tempdir()?;
     let contract = case.lay_out(scratch.path(), |text| site.render(text))?;
-    let evidence = evidence_root(scratch.path(), case, twin, browser)?;
-
-    let began = Instant::now();
-    let child = tokio::process::Command::new(env!("CARGO_BIN_EXE_jurat"))
-        .arg("verify")
-        .arg(&contract)
-        .arg("--url")
-        .arg(format!("{}/", site.origin()))
-        .arg("--browser")
-        .arg(executable(browser)?)
-        .arg("--evidence-root")
-        .arg(&evidence)
-        .args(["--json", "--accept-confinement", "guard_only"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let limit = Duration::from_secs(case.spec.budget_s);
-    let output = tokio::time::timeout(limit, child.wait_with_output())
-        .await
-        .map_err(|_| format!("it did not end within {} s", limit.as_secs()))??;
-    let took = began.elapsed();
-
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let told = || {
-        format!(
-            "\nstdout: {stdout}\nstderr: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )
-    };
-    let exit = output.status.code().unwrap_or(-1);
-    let result: Value =
-        serde_json::from_str(&stdout).map_err(|e| format!("exit {exit}, stdout is no JSON object: {e}{}", told()))?;
-    let mut faults = shape(&result, exit);
-    let one = &result["runs"][0];
-    faults.extend(expected.faults(one, exit, |text| site.render(text)));
+    let said = verify(Command {
+        contract: &contract,
+        url: &format!("{}/", site.origin()),
+        browser,
+        keep_as: &format!("{}-{}-{}-{}", case.area, case.name, twin.name(), browser.name()),
+        budget_s: case.spec.budget_s,
+    })
+    .await?;
+    let one = &said.result["runs"][0];
+    let mut faults = shape(&said.result, said.exit);
+    faults.extend(expected.faults(one, said.exit, |text| site.render(text)));
     faults.extend(reach(&site, expected));
     if expected.evidence.oopif && browser == Browser::Chromium && !met_oopif(one)? {
         faults.push("no frame in a process of its own was met".into());
     }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(format!("after {} ms:\n  {}{}", took.as_millis(), faults.join("\n  "), told()).into())
-}
-
-/// What every result must be, whatever it says.
-fn shape(result: &Value, exit: i32) -> Vec<String> {
-    let mut faults = Vec::new();
-    let mut demand = |holds: bool, what: &str| {
-        if !holds {
-            faults.push(what.to_owned());
-        }
-    };
-    demand(result["schema"] == "jurat.result/1", "schema is not jurat.result/1");
-    let runs = result["runs"].as_array().map_or(&[][..], Vec::as_slice);
-    let [run] = runs else {
-        faults.push(format!("{} runs for one contract", runs.len()));
-        return faults;
-    };
-    let verdict = run["verdict"].as_str().unwrap_or_default();
-    demand(result["verdict"] == verdict, "the verdict is not that of its one run");
-    demand(
-        exit_of(verdict) == Some(exit),
-        "the exit code is not that of the verdict",
-    );
-    demand(
-        run["contract_ref"]
-            .as_str()
-            .is_some_and(|r| r.starts_with("sha256:") && r.len() == 71),
-        "contract_ref is no digest",
-    );
-    demand(
-        run["run_id"].as_str().is_some_and(|r| !r.is_empty()),
-        "run_id is missing",
-    );
-    demand(run["canary_hits"] == 0, "canary_hits is not 0");
-    demand(run["processes_left"] == 0, "processes_left is not 0");
-    demand(
-        run["confinement"]["level"].is_string() && run["confinement"]["sandbox"].is_string(),
-        "confinement is missing",
-    );
-    demand(
-        run["violations"].is_array() && run["reasons"].is_array(),
-        "violations or reasons is no list",
-    );
-    let bundle = Path::new(run["bundle"].as_str().unwrap_or_default());
-    demand(
-        bundle.is_absolute() && bundle.join("seal.json").is_file(),
-        "there is no sealed bundle at an absolute path",
-    );
-    let criteria = run["criteria"].as_array().map_or(&[][..], Vec::as_slice);
-    demand(!criteria.is_empty(), "there are no criteria");
-    let mut classes = std::collections::BTreeSet::new();
-    for criterion in criteria {
-        let outcome = criterion["outcome"].as_str().unwrap_or_default();
-        let reasons = criterion["reasons"].as_array().map_or(&[][..], Vec::as_slice);
-        let whole = ["id", "kind", "viewport", "outcome", "basis"]
-            .iter()
-            .all(|key| criterion[*key].is_string());
-        demand(whole, "a criterion lacks a field");
-        demand(exit_of(outcome).is_some(), "a criterion has an unknown outcome");
-        demand(
-            reasons.is_empty() == (outcome == "pass"),
-            "a criterion passes with reasons, or does not without",
-        );
-        let cites = criterion["cites"].as_array().map_or(0, Vec::len);
-        demand(outcome != "pass" || cites > 0, "a criterion passes and cites nothing");
-        demand(
-            verdict != "pass" || outcome == "pass",
-            "a run passes with a criterion that does not",
-        );
-        classes.extend(reasons.first().and_then(Value::as_str));
-    }
-    let given: Vec<_> = run["reasons"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    demand(
-        given == classes.into_iter().collect::<Vec<_>>(),
-        "reasons is not the sorted union of the criteria's classes",
-    );
-    faults
+    said.conclude(&faults)
 }
 
 /// Whether requests reached the site under names that the case does not expect.
@@ -254,45 +141,6 @@ fn is_iframe_target(value: &Value) -> bool {
         Value::Array(items) => items.iter().any(is_iframe_target),
         _ => false,
     }
-}
-
-/// Where the bundle goes: beside the contract, or where `JURAT_CONFORMANCE_KEEP` says.
-fn evidence_root(scratch: &Path, case: &Case, twin: Twin, browser: Browser) -> Result<PathBuf, Failed> {
-    let root = match std::env::var_os("JURAT_CONFORMANCE_KEEP") {
-        Some(keep) => {
-            let name = format!("{}-{}-{}-{}", case.area, case.name, twin.name(), browser.name());
-            std::path::absolute(keep)?.join(name)
-        }
-        None => scratch.join("evidence"),
-    };
-    fs::create_dir_all(&root)?;
-    Ok(root)
-}
-
-/// The browser's executable: from the environment, else from where distributions put it.
-fn executable(browser: Browser) -> Result<PathBuf, Failed> {
-    let (variable, names): (_, &[&str]) = match browser {
-        Browser::HeadlessShell => (
-            "JURAT_TEST_HEADLESS_SHELL",
-            &["chromium-headless-shell", "chrome-headless-shell"],
-        ),
-        Browser::Chromium => (
-            "JURAT_TEST_CHROMIUM",
-            &["chromium", "google-chrome", "chromium-browser"],
-        ),
-    };
-    if let Some(path) = std::env::var_os(variable) {
-        return Ok(path.into());
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = std::iter::once(PathBuf::from("/usr/lib/chromium"))
-        .chain(std::env::split_paths(&folders))
-        .collect();
-    names
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file())
-        .ok_or_else(|| format!("{} is not installed; set {variable} to its path", names[0]).into())
 }
 
 /// The cases themselves: enough, whole, varied.
@@ -389,7 +237,10 @@ fn faults_of_pair(case: &Case) -> Vec<String> {
         faults.push(format!("the clean twin of {id} need not pass"));
     }
     if let Some(broken) = case.expected(Twin::Broken) {
-        let named = broken.criteria.iter().any(|c| !c.reasons.is_empty() || !c.reasons_any.is_empty())
+        let named = broken
+            .criteria
+            .iter()
+            .any(|c| !c.reasons.is_empty() || !c.reasons_any.is_empty())
             || !broken.violations.is_empty();
         if broken.verdict.admits(&"pass".into()) || !named {
             faults.push(format!(

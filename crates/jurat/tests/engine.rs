@@ -5,12 +5,16 @@
     reason = "a test that cannot go on should panic"
 )]
 
+#[path = "engine/app.rs"]
+mod app;
 #[path = "engine/edits.rs"]
 mod edits;
 #[path = "engine/kill.rs"]
 mod kill;
 #[path = "engine/kit.rs"]
 mod kit;
+#[path = "engine/lane.rs"]
+mod lane;
 #[path = "engine/many.rs"]
 mod many;
 #[path = "engine/processes.rs"]

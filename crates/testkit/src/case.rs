@@ -323,13 +323,17 @@ impl Case {
     }
 }
 
-/// Reads every case under a `conformance` folder, in order of area and name.
+/// Reads every case under a `conformance` folder, in order of area and name. An area with a table of its own
+/// (`routes.json`, see [`crate::escape`]) has no cases.
 ///
 /// # Errors
 /// When a folder or a `case.json` cannot be read.
 pub fn discover(root: &Path) -> Result<Vec<Case>, CaseError> {
     let mut cases = Vec::new();
-    for area in list(root)?.into_iter().filter(|p| p.is_dir()) {
+    for area in list(root)?
+        .into_iter()
+        .filter(|p| p.is_dir() && !p.join("routes.json").is_file())
+    {
         for dir in list(&area)?.into_iter().filter(|p| p.is_dir()) {
             let path = dir.join("case.json");
             let text = fs::read(&path).map_err(|source| CaseError::Io {

@@ -3,5 +3,7 @@
 //! Development only; nothing here is shipped, and nothing here knows the engine.
 
 pub mod case;
+pub mod escape;
+pub mod outside;
 pub mod peer;
 pub mod site;

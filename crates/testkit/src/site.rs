@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// Where the files of a site come from.
@@ -100,9 +102,11 @@ pub struct Site {
 struct State {
     content: Content,
     spec: SiteSpec,
+    words: Vec<(String, String)>,
     port: u16,
     other_port: u16,
     hits: Mutex<Vec<Hit>>,
+    arrived: Notify,
     notes: Mutex<Notes>,
 }
 
@@ -119,15 +123,30 @@ impl Site {
     /// # Errors
     /// When no loopback port can be bound.
     pub async fn start(content: Content, spec: SiteSpec) -> io::Result<Self> {
+        Self::start_with(content, spec, |_| Vec::new()).await
+    }
+
+    /// The same, with further placeholders: names and what they stand for, given the port of the origin under test. What
+    /// one stands for may hold the built-in ones.
+    ///
+    /// # Errors
+    /// When no loopback port can be bound.
+    pub async fn start_with(
+        content: Content,
+        spec: SiteSpec,
+        words: impl FnOnce(u16) -> Vec<(String, String)>,
+    ) -> io::Result<Self> {
         let main = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let (port, other_port) = (main.local_addr()?.port(), other.local_addr()?.port());
         let state = Arc::new(State {
             content,
             spec,
+            words: words(port),
             port,
             other_port,
             hits: Mutex::default(),
+            arrived: Notify::new(),
             notes: Mutex::default(),
         });
         let mut listeners = vec![main, other];
@@ -143,6 +162,11 @@ impl Site {
         Ok(Self { state, tasks })
     }
 
+    /// The port of the origin under test.
+    pub fn port(&self) -> u16 {
+        self.state.port
+    }
+
     /// The origin under test, `http://127.0.0.1:PORT`.
     pub fn origin(&self) -> String {
         self.state.origin()
@@ -151,6 +175,11 @@ impl Site {
     /// Every request so far, in order of arrival.
     pub fn hits(&self) -> Vec<Hit> {
         self.state.hits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends with the next request that arrives.
+    pub fn arrived(&self) -> Notified<'_> {
+        self.state.arrived.notified()
     }
 
     /// The requests that were not addressed to the origin under test.
@@ -162,7 +191,8 @@ impl Site {
             .collect()
     }
 
-    /// The text with its placeholders filled in: `{{self}}`, `{{self_localhost}}`, `{{other}}`, `{{other_localhost}}`.
+    /// The text with its placeholders filled in: `{{self}}`, `{{self_localhost}}`, `{{other}}`, `{{other_localhost}}`, and
+    /// those that it was started with.
     pub fn render(&self, text: &str) -> String {
         self.state.render(text)
     }
@@ -182,6 +212,9 @@ impl State {
     }
 
     fn render(&self, text: &str) -> String {
+        let text = self.words.iter().fold(text.to_owned(), |text, (name, word)| {
+            text.replace(&format!("{{{{{name}}}}}"), word)
+        });
         text.replace("{{self}}", &self.origin())
             .replace("{{self_localhost}}", &format!("http://localhost:{}", self.port))
             .replace("{{other}}", &format!("http://127.0.0.1:{}", self.other_port))
@@ -215,6 +248,7 @@ async fn serve(mut stream: TcpStream, port: u16, state: Arc<State>) {
             path: request.target.clone(),
         };
         state.hits.lock().unwrap_or_else(PoisonError::into_inner).push(hit);
+        state.arrived.notify_waiters();
         match behave::answer(&mut stream, &request, &state).await {
             Ok(true) => {}
             Ok(false) | Err(_) => return,

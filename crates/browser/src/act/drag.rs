@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use jurat_core::observation::ActionFact;
+use jurat_core::observation::{ActionFact, Px100};
 
 use super::Point;
 use super::mouse::Mouse;
@@ -19,11 +19,20 @@ use crate::context::{ActError, ElementHandle, Tab, pixels};
 /// Moves between the two ends: enough for what starts a drag only after some way.
 const STEPS: i64 = 5;
 
+/// Moves that begin a drag before the page is scrolled under it, hundredths of a CSS pixel: beyond what Chromium takes for an unsteady hand.
+const NUDGES: [Px100; 3] = [400, 800, 1200];
+
+/// A coordinate moved by a nudge, to the side that is surely in the viewport.
+fn inward(at: Px100, by: Px100) -> Px100 {
+    if at > 2000 { at - by } else { at + by }
+}
+
 /// How long the browser may take to hand over a drag that the page started.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Tab {
-    /// Drags one element onto another. Received says where the press arrived, and where it was dropped when that is not the second element.
+    /// Drags one element onto another. Points are of the viewport as it is now; where the second element has none, it is scrolled to while the button is
+    /// held, as a person would do it with the wheel, and dropped on the middle of what is then shown. Received says where the press arrived, and where it was dropped when that is not the second element.
     ///
     /// # Errors
     /// As [`Tab::click`].
@@ -63,16 +72,34 @@ impl Tab {
         };
         let pending = vec![self.move_to(source.at, 0), self.mouse(press)];
         let pressed = self.sent(&source, pending, deadline).await?;
+        let let_go = Mouse {
+            kind: MouseEventType::MouseReleased,
+            down: 0,
+            ..press
+        };
         if !pressed.acknowledged || pressed.received.as_ref().is_some_and(|received| !received.own) {
-            let release = Mouse {
-                kind: MouseEventType::MouseReleased,
-                down: 0,
-                ..press
-            };
-            self.acknowledged(vec![self.mouse(release)], deadline).await?;
+            self.acknowledged(vec![self.mouse(let_go)], deadline).await?;
             return Ok(pressed);
         }
-        let target = self.aim(to, to_at, Watched::Drop, deadline).await?;
+        if to_at.is_none() {
+            // Chromium asks what lies where the button went down when the drag begins: that is before anything scrolls.
+            let nudges = NUDGES.map(|by| {
+                self.mouse(Mouse {
+                    kind: MouseEventType::MouseMoved,
+                    at: (inward(source.at.0, by), inward(source.at.1, by)),
+                    count: 0,
+                    ..press
+                })
+            });
+            self.acknowledged(nudges.into(), deadline).await?;
+        }
+        let target = match self.aim(to, to_at, Watched::Drop, deadline).await {
+            Ok(target) => target,
+            Err(error) => {
+                self.acknowledged(vec![self.mouse(let_go)], deadline).await?;
+                return Err(error);
+            }
+        };
         let at = |step: i64| {
             let along = |a: i64, b: i64| a + (b - a) * step / STEPS;
             (along(source.at.0, target.at.0), along(source.at.1, target.at.1))
@@ -103,10 +130,8 @@ impl Tab {
         let pending = match data {
             None => {
                 let release = Mouse {
-                    kind: MouseEventType::MouseReleased,
                     at: target.at,
-                    down: 0,
-                    ..press
+                    ..let_go
                 };
                 vec![self.mouse(glide(STEPS)), self.mouse(release)]
             }

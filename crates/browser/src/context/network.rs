@@ -40,6 +40,8 @@ struct Open {
     head: Option<Head>,
     /// Whether the page waits for it.
     awaited: bool,
+    /// Whether its method may change something (RFC 9110 9.2.1: not safe).
+    changes: bool,
     cached: bool,
     /// Whether it was told: what was cut has no end either.
     told: bool,
@@ -64,13 +66,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Requests that the tab waits for now; those without a head for longer than `long_poll` are no longer waited for.
+    /// Requests that the tab waits for now. One that only reads and is without a head for longer than `long_poll` is a poll and no longer
+    /// waited for; one that may have changed something is waited for whatever it takes.
     pub(super) fn awaited(&self, tab: &TargetId, now: Instant, long_poll: Duration) -> u32 {
         let waits = |open: &&Open| {
             open.awaited
                 && open.tab.as_ref() == Some(tab)
                 && match &open.head {
-                    None => now.saturating_duration_since(open.begun) < long_poll,
+                    None => open.changes || now.saturating_duration_since(open.begun) < long_poll,
                     Some(head) => now.saturating_duration_since(head.at) < STREAM,
                 }
         };
@@ -201,6 +204,7 @@ impl State {
             kind.raw(),
             "EventSource" | "WebSocket" | "Ping" | "CSPViolationReport" | "Prefetch" | "Media"
         );
+        let changes = !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
         let told = self.outlet.admits(Class::Requests);
         if told {
             self.outlet.send(event.at, Happening::Request(fact));
@@ -221,6 +225,7 @@ impl State {
             begun: event.at,
             head: None,
             awaited,
+            changes,
             cached: false,
             told,
             ended: false,
@@ -358,6 +363,7 @@ impl State {
             begun: event.at,
             head: None,
             awaited: false,
+            changes: false,
             cached: false,
             told,
             ended: false,

@@ -11,9 +11,10 @@ use super::call;
 use super::error::ReadError;
 use super::gather::{Found, Gathered, by_role};
 use super::scan::{Item, Wish};
+use crate::cdp::protocol::BackendNodeId;
 use crate::cdp::protocol::accessibility::{AxNode, GetPartialAxTree};
 use crate::cdp::protocol::runtime::CallArgument;
-use crate::context::ActError;
+use crate::context::{ActError, FrameRef};
 
 /// Chromium's role and name of an element.
 #[derive(Debug, Clone, Default)]
@@ -96,6 +97,38 @@ async fn ask(gathered: &mut Gathered, which: &[usize], deadline: Instant) -> Res
         }
     }
     Ok(())
+}
+
+/// Chromium's own roles of nodes of one frame; `None` where a node has none, or is not in the tree.
+pub(super) async fn roles(
+    frame: &FrameRef,
+    nodes: &[BackendNodeId],
+    deadline: Instant,
+) -> Result<Vec<Option<String>>, ReadError> {
+    let asked: Vec<_> = nodes
+        .iter()
+        .map(|node| {
+            frame.session.send(&GetPartialAxTree {
+                backend_node_id: Some(*node),
+                fetch_relatives: Some(false),
+                ..Default::default()
+            })
+        })
+        .collect();
+    let mut roles = Vec::with_capacity(nodes.len());
+    for pending in asked {
+        roles.push(match pending.wait(deadline).await {
+            // A role that ARIA does not know is none of those that a locator can name.
+            Ok(answer) => answer.nodes.first().filter(|node| !node.ignored).map(|node| {
+                let fact = read(node);
+                fact.role.unwrap_or_default()
+            }),
+            // It went away.
+            Err(error) if error.kind() == crate::cdp::CallErrorKind::Refused => None,
+            Err(error) => return Err(error.into()),
+        });
+    }
+    Ok(roles)
 }
 
 fn is_match(found: &Found, locator: &Locator) -> bool {

@@ -43,6 +43,8 @@ pub struct Look {
     pub stable: bool,
     /// Pixel proofs, needs `layout`. At most [`Look::MAX_PROOFS`] in one look.
     pub proof: Proof,
+    /// The look is for an action: of a box that the page hides and draws itself, its label is looked at ([`Layout`]).
+    pub acts: bool,
     /// Confirm roles and names by Chromium's accessibility tree also where the locator is not by role; a role always is. Documents too
     /// large for it are not confirmed, and say so ([`Element::ax`]).
     pub ax: bool,
@@ -60,6 +62,7 @@ impl Look {
             layout: true,
             scroll: true,
             stable: true,
+            acts: true,
             ..Self::default()
         }
     }
@@ -143,6 +146,8 @@ async fn once(tab: &Tab, locator: &Locator, look: &Look, deadline: Instant) -> R
         hit: look.layout,
         stable: look.layout && look.stable,
         ax: look.ax || by_role,
+        scroll: look.layout && look.scroll,
+        acts: look.acts,
     };
     let mut gathered = gather(tab, What::Locator(locator), &wish, deadline).await?;
     gathered.found.truncate(Probe::MAX_ELEMENTS);

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::ax;
 use super::call;
 use super::closed;
 use super::error::ReadError;
@@ -63,6 +64,8 @@ struct State {
     document: String,
     gone: bool,
     longest: f64,
+    /// Custom elements that came into sight and whose role Chromium has not been asked for.
+    doubts: u32,
     watched: Vec<Watched>,
     /// Whether it was there at the last reading.
     #[serde(skip)]
@@ -208,6 +211,10 @@ impl Watch {
                 deadline.min(Instant::now() + PATIENCE)
             };
             match call::call_json::<Option<State>>(frame, function, ask, patience).await {
+                Ok(Some(state)) if state.doubts > 0 => {
+                    let state = dispel(frame, self.token, patience).await?.unwrap_or(state);
+                    self.keep(state, true);
+                }
                 Ok(Some(state)) => self.keep(state, true),
                 Ok(None) => {
                     // A process that came after the watch began: what it painted until now was not seen.
@@ -308,6 +315,19 @@ impl Watch {
         }
         painted
     }
+}
+
+/// Asks Chromium for the roles of custom elements that only their `ElementInternals` tell, and tells the page script; gives its new state.
+async fn dispel(frame: &FrameRef, token: u64, deadline: Instant) -> Result<Option<State>, ReadError> {
+    let Some(sent) = call::send_deep(frame, "function () { return __jurat.paint.doubts(); }", Vec::new()) else {
+        return Ok(None);
+    };
+    let deep = sent.wait(deadline).await?.read()?;
+    let nodes = deep.nodes.first().map_or(&[][..], Vec::as_slice);
+    let roles = ax::roles(frame, nodes, deadline).await?;
+    let function = "function (token, roles) { return __jurat.paint.dispel(token, roles); }";
+    let ask = vec![CallArgument::Value(json!(token)), CallArgument::Value(json!(roles))];
+    call::call_json(frame, function, ask, deadline).await
 }
 
 /// Milliseconds as whole microseconds, not negative.

@@ -86,6 +86,8 @@ pub(super) struct Count {
     pub(super) pixels: u64,
     pub(super) alike: u64,
     pub(super) differing: u64,
+    /// Alike in one kind, moved between every two captures in a row in the other.
+    pub(super) one_sided: u64,
 }
 
 /// Captures of both kinds.
@@ -120,10 +122,14 @@ impl Tally {
             pixels: 0,
             alike: 0,
             differing: 0,
+            one_sided: 0,
         };
         for at in (0..first.rgb.len()).step_by(3) {
             count.pixels += 1;
-            if !(alike(&self.plain, at) && alike(&self.faded, at)) {
+            let (plain, gone) = (alike(&self.plain, at), alike(&self.faded, at));
+            if !(plain && gone) {
+                let one_sided = (gone && moves(&self.plain, at)) || (plain && moves(&self.faded, at));
+                count.one_sided += u64::from(one_sided);
                 continue;
             }
             count.alike += 1;
@@ -141,6 +147,14 @@ fn alike(crops: &[Crop], at: usize) -> bool {
         let high = crops.iter().map(|c| c.rgb[channel]).max().unwrap_or(0);
         high - low <= ALIKE
     })
+}
+
+/// Whether one pixel changes from each capture to the next.
+fn moves(crops: &[Crop], at: usize) -> bool {
+    crops.len() > 2
+        && crops
+            .windows(2)
+            .all(|pair| (at..at + 3).any(|channel| pair[0].rgb[channel].abs_diff(pair[1].rgb[channel]) > ALIKE))
 }
 
 #[cfg(test)]
@@ -172,7 +186,31 @@ mod tests {
             Count {
                 pixels: 3,
                 alike: 2,
-                differing: 1
+                differing: 1,
+                one_sided: 0
+            }
+        );
+    }
+
+    #[test]
+    fn what_moves_in_one_kind_only_is_told_from_what_changes_once() {
+        let mut tally = Tally::default();
+        // A spinner; text that keeps still on a film; a clock that ticks once; a film; what moves and is still by turns.
+        for (plain, faded) in [
+            ([10, 90, 10, 10, 10], [50, 10, 50, 99, 50]),
+            ([90, 90, 90, 50, 90], [50, 40, 50, 77, 50]),
+            ([40, 90, 90, 20, 90], [50, 80, 50, 33, 50]),
+        ] {
+            tally.plain(flat(&plain));
+            tally.faded(flat(&faded));
+        }
+        assert_eq!(
+            tally.count().unwrap(),
+            Count {
+                pixels: 5,
+                alike: 0,
+                differing: 0,
+                one_sided: 2
             }
         );
     }

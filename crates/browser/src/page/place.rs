@@ -174,6 +174,7 @@ impl Owner {
                 layout.cut_by = Some(Cut::Frame);
             }
         }
+        layout.font_size = layout.font_size.map(|size| size * self.scale / 1000);
         layout.visibility &= self.visibility;
         layout.opacity = layout.opacity * self.opacity / 1000;
         layout.effects.extend(&self.effects);

@@ -20,6 +20,10 @@ pub(super) struct Wish {
     pub(super) hit: bool,
     pub(super) stable: bool,
     pub(super) ax: bool,
+    /// Matches are to be scrolled to, and clear of what covers them.
+    pub(super) scroll: bool,
+    /// The look is for an action.
+    pub(super) acts: bool,
 }
 
 /// The spec of one scan; `scopes` are `[look, index]` pairs of the frame.
@@ -41,7 +45,7 @@ pub(super) fn spec(what: &What<'_>, wish: &Wish, scopes: Option<&[(u64, u32)]>, 
     json!({
         "by": by, "value": value, "role": role, "exact": exact, "regex": regex, "scopes": scopes, "max": max,
         "attributes": wish.attributes, "layout": wish.layout, "hit": wish.hit, "stable": wish.stable,
-        "ax": wish.ax, "ax_elements": AX_ELEMENTS, "suspects": true,
+        "scroll": wish.scroll, "acts": wish.acts, "ax": wish.ax, "ax_elements": AX_ELEMENTS, "suspects": true,
     })
 }
 

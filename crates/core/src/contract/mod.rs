@@ -14,6 +14,7 @@ mod parse;
 pub mod pattern;
 mod permission;
 mod schema;
+mod start;
 pub(crate) mod text;
 
 pub use decode::{KEY_NAMES, ROLES, TargetUrlError, target_url};
@@ -25,3 +26,4 @@ pub use model::*;
 pub use parse::{Format, ParseOptions, as_json, parse};
 pub use permission::{PERMISSIONS, permission_type};
 pub use schema::schema;
+pub use start::{EnvEntry, Network, Ready, ReadyWhen, Start};

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::expectation::Expectation;
 use super::locator::Locator;
+use super::start::Start;
 
 /// A whole contract, version 1 (`jurat: contract/1`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,28 +72,6 @@ pub struct Target {
     /// Plain HTTP criteria, checked before the browser opens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub http: Vec<HttpCriterion>,
-}
-
-/// How jurat starts the app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Start {
-    /// Program and arguments; no shell.
-    pub command: Vec<String>,
-    /// When the app counts as started.
-    pub ready: Ready,
-}
-
-/// When a started app counts as ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Ready {
-    /// Path polled on the target origin.
-    pub path: String,
-    /// Status that means ready.
-    #[serde(skip_serializing_if = "is_200")]
-    pub status: u16,
-    /// How long to wait for it.
-    #[serde(skip_serializing_if = "is_30s")]
-    pub within: Millis,
 }
 
 /// One plain HTTP criterion.
@@ -600,10 +579,6 @@ fn is_200(value: &u16) -> bool {
 
 fn is_10s(value: &Millis) -> bool {
     value.0 == 10_000
-}
-
-fn is_30s(value: &Millis) -> bool {
-    value.0 == 30_000
 }
 
 fn is_120s(value: &Millis) -> bool {

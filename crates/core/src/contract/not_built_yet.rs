@@ -8,18 +8,6 @@ impl Contract {
     /// Each field that this build cannot evaluate, with what to tell the author; empty when all of it can be.
     pub fn not_built_yet(&self) -> Vec<(&'static str, &'static str)> {
         let mut fields = Vec::new();
-        if self.target.start.is_some() {
-            fields.push((
-                "target.start",
-                "this jurat does not start apps yet; start it yourself and leave start out",
-            ));
-        }
-        if !self.target.http.is_empty() {
-            fields.push((
-                "target.http",
-                "this jurat does not check plain HTTP criteria yet; leave http out",
-            ));
-        }
         if !self.checks.is_empty() {
             fields.push(("checks", "this jurat has no built-in checks yet; leave checks out"));
         }

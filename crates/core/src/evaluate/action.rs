@@ -77,9 +77,19 @@ fn not_ready(action: &Action, facts: &Facts<'_>) -> Decision {
     let (Some(locator), Some(needs), Some((_, probe))) = (action.locator(), Needs::of(action), facts.probe) else {
         return Decision::missing(ReasonDetail::NoObservation, "nothing was recorded");
     };
+    let (locator, needs) = match action {
+        // Where the second element of a drag was not ready, the look was for that one.
+        Action::Drag(drag) if probe.matches > 0 && matching::one(locator, probe) == Err(ReasonDetail::NotFound) => {
+            (&drag.to, Needs::of_target(needs))
+        }
+        _ => (locator, needs),
+    };
     match ready(locator, probe, needs) {
         Ok(_) => Decision::missing(ReasonDetail::NoObservation, "it could have been done, and was not"),
         Err(ReasonDetail::FrameUnread) => Decision::missing(ReasonDetail::FrameUnread, "a frame could not be read"),
+        Err(ReasonDetail::VisibilityUndecided) => {
+            Decision::missing(ReasonDetail::VisibilityUndecided, "whether it can be seen is not known")
+        }
         Err(ReasonDetail::Ambiguous) => not_possible(ReasonDetail::Ambiguous, &list_matches(locator, facts)),
         Err(ReasonDetail::NotFound) => not_possible(ReasonDetail::NotFound, &list_nearest(facts)),
         Err(detail) => {

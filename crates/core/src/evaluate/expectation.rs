@@ -1,9 +1,11 @@
 //! Whether an expectation holds, from facts alone.
 
+use std::collections::BTreeSet;
+
 use crate::aria;
 use crate::contract::{Expectation, Locator, RequestMade};
 use crate::observation::{
-    AnsweredBy, Checked, Disposition, Element, Event, Happening, Painted, RequestEnd, RequestFact,
+    AnsweredBy, Checked, Disposition, Element, Event, GuardKind, Happening, LogMark, Painted, RequestEnd, RequestFact,
 };
 use crate::plan::Plan;
 use crate::reason::{Reason, ReasonClass, ReasonDetail};
@@ -363,7 +365,9 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
     let passed_guard = |r: &RequestFact| {
         events.iter().any(|e| match &e.what {
             Happening::Guard(g) => {
-                g.disposition == Disposition::Forwarded && (g.url == r.url.raw() || g.url.starts_with(&tunnel_of(r)))
+                // A preflight is no request of the page's: only one with its own method has left.
+                let own = g.url == without_fragment(r.url.raw()) && g.method == sent_method(r);
+                g.disposition == Disposition::Forwarded && (own || g.url.starts_with(&tunnel_of(r)))
             }
             _ => false,
         })
@@ -372,6 +376,7 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
         end.is_some_and(|e| matches!(e.answered_by, AnsweredBy::Cache | AnsweredBy::ServiceWorker))
     };
     let left: Vec<_> = asked.iter().filter(|r| !inside(end_of(r)) && passed_guard(r)).collect();
+    let untold = untold(wanted, mark, setting);
     let fitting = left
         .iter()
         .filter(|r| {
@@ -379,7 +384,8 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
                 .status
                 .is_none_or(|s| end_of(r).and_then(|e| e.status) == Some(s))
         })
-        .count();
+        .count()
+        + untold;
     let enough = wanted.count.map_or(fitting >= 1, |n| fitting == n as usize);
     if enough {
         return if wanted.count.is_some() {
@@ -388,13 +394,17 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
             Decision::Met
         };
     }
-    let seen = format!("{fitting} of {} {} left the browser", asked.len(), wanted.method);
+    let seen = format!(
+        "{fitting} of {} {} left the browser",
+        asked.len() + untold,
+        wanted.method
+    );
     if fitting == 0 && asked.iter().any(|r| inside(end_of(r))) {
         Decision::unmet(
             ReasonDetail::RequestFromCache,
             "it was answered by the cache or a service worker",
         )
-    } else if left.len() != fitting {
+    } else if left.len() + untold != fitting {
         let statuses: Vec<String> = left
             .iter()
             .filter_map(|r| end_of(r).and_then(|e| e.status))
@@ -406,6 +416,65 @@ fn request(wanted: &RequestMade, facts: &Facts<'_>, setting: Setting<'_>) -> Dec
         )
     } else {
         Decision::unmet(ReasonDetail::RequestCountDiffers, seen)
+    }
+}
+
+/// Requests since the mark that only the guard saw: DevTools does not tell of a beacon that a closing page sends. They are what the guard
+/// forwarded beyond what was told in the whole viewport; what was cut before its answer was sent again by Chromium and is none.
+fn untold(wanted: &RequestMade, mark: &LogMark, setting: Setting<'_>) -> usize {
+    let whole = LogMark {
+        since: 0,
+        ..mark.clone()
+    };
+    let forwarded = |mark: &LogMark| {
+        let mut known = BTreeSet::new();
+        for event in events_of(setting.events, setting.viewport, mark) {
+            if let Happening::Guard(g) = &event.what
+                && g.disposition == Disposition::Forwarded
+                && g.kind == GuardKind::Request
+                && g.method == wanted.method
+                && path_is(&g.url, &wanted.path, setting.plan)
+                && wanted.status.is_none_or(|status| g.status == Some(status))
+            {
+                if g.aborted {
+                    known.remove(&g.seq);
+                } else {
+                    known.insert(g.seq);
+                }
+            }
+        }
+        known.len()
+    };
+    let inside: BTreeSet<&str> = events_of(setting.events, setting.viewport, &whole)
+        .filter_map(|e| match &e.what {
+            Happening::RequestEnd(end) if matches!(end.answered_by, AnsweredBy::Cache | AnsweredBy::ServiceWorker) => {
+                Some(&*end.id)
+            }
+            _ => None,
+        })
+        .collect();
+    let told = events_of(setting.events, setting.viewport, &whole)
+        .filter(|e| match &e.what {
+            Happening::Request(r) => {
+                let wanted = r.method == wanted.method && path_is(r.url.raw(), &wanted.path, setting.plan);
+                wanted && !inside.contains(&*r.id)
+            }
+            _ => false,
+        })
+        .count();
+    forwarded(&whole).saturating_sub(told).min(forwarded(mark))
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or_default()
+}
+
+/// The method on the wire.
+fn sent_method(request: &RequestFact) -> &str {
+    if request.method == "WEBSOCKET" {
+        "GET"
+    } else {
+        &request.method
     }
 }
 

@@ -1,7 +1,8 @@
 //! The facts of one criterion, picked out of a record: the last of each kind.
 
 use crate::observation::{
-    ActionFact, AriaFact, Event, Fact, Held, LogMark, NotObserved, Observation, PageFact, Painted, Probe, Settled,
+    ActionFact, AriaFact, Event, Fact, Held, HttpFact, LogMark, NotObserved, Observation, PageFact, Painted, Probe,
+    Settled,
 };
 
 /// The facts of one criterion in one viewport; of each kind the last.
@@ -23,6 +24,8 @@ pub struct Facts<'a> {
     pub aria: Option<(&'a Observation, &'a AriaFact)>,
     /// How far the event log reached.
     pub log: Option<(&'a Observation, &'a LogMark)>,
+    /// A plain HTTP answer.
+    pub http: Option<(&'a Observation, &'a HttpFact)>,
     /// What could not be seen.
     pub unseen: Option<(&'a Observation, &'a NotObserved)>,
 }
@@ -41,6 +44,7 @@ impl<'a> Facts<'a> {
                 Fact::Settled(f) => facts.settled = Some((o, f)),
                 Fact::Aria(f) => facts.aria = Some((o, f)),
                 Fact::Log(f) => facts.log = Some((o, f)),
+                Fact::Http(f) => facts.http = Some((o, f)),
                 Fact::NotObserved(f) => facts.unseen = Some((o, f)),
                 Fact::Screenshot(_) => {}
             }
@@ -59,6 +63,7 @@ impl<'a> Facts<'a> {
             self.settled.map(|(o, _)| o),
             self.aria.map(|(o, _)| o),
             self.log.map(|(o, _)| o),
+            self.http.map(|(o, _)| o),
             self.unseen.map(|(o, _)| o),
         ]
         .into_iter()

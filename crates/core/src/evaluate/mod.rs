@@ -7,8 +7,10 @@
 
 pub mod action;
 pub mod actionable;
+pub mod app;
 pub mod expectation;
 pub mod facts;
+pub mod http;
 pub mod matching;
 pub mod visibility;
 

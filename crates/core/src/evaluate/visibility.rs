@@ -10,6 +10,10 @@ use crate::reason::ReasonDetail;
 pub const MIN_DIFFERING: u64 = 12;
 /// Largest channel difference below which text cannot be told from what is behind it.
 pub const MIN_CONTRAST: u32 = 24;
+/// Font size as painted, in hundredths of a CSS pixel, below which text is no text to a person.
+pub const MIN_FONT: i64 = 300;
+/// Of the pixels that move, one in so many must do so in one kind of capture only to be the element's own; of noise, fewer do by chance.
+const ONE_SIDED_SHARE: u64 = 20;
 /// Opacity, in thousandths, at which nothing can be seen any more.
 const MIN_OPACITY: u32 = 20;
 
@@ -30,6 +34,14 @@ pub enum Sight {
 pub fn sight(layout: &Layout) -> Sight {
     if let Some(why) = hidden_by_style(layout) {
         return Sight::Hidden(why);
+    }
+    // What is painted in its place is not it.
+    if layout
+        .effects
+        .iter()
+        .any(|e| matches!(e, Effect::Masked | Effect::Broken))
+    {
+        return Sight::Hidden(ReasonDetail::NotPainted);
     }
     if let Some(proof) = &layout.proof {
         return by_proof(proof, layout);
@@ -52,7 +64,7 @@ pub fn hidden_by_style(layout: &Layout) -> Option<ReasonDetail> {
     if layout.opacity < MIN_OPACITY {
         return Some(ReasonDetail::HiddenByOpacity);
     }
-    if layout.boxes.iter().all(crate::observation::Rect::is_empty) || layout.font_size.is_some_and(|s| s <= 0) {
+    if layout.boxes.iter().all(crate::observation::Rect::is_empty) || layout.font_size.is_some_and(|s| s < MIN_FONT) {
         return Some(ReasonDetail::HiddenBySize);
     }
     if layout.shown.is_none_or(|shown| shown.is_empty()) {
@@ -73,20 +85,35 @@ fn is_doubtful(layout: &Layout) -> bool {
         || layout.tops.iter().any(|t| t.is != TopIs::Own)
 }
 
+impl PixelProof {
+    /// Whether it shows paint of the element: pixels that keep still and differ, or that move with it only, or without it only.
+    pub fn is_seen(&self) -> bool {
+        let moving = self.pixels.saturating_sub(self.alike);
+        self.differing >= MIN_DIFFERING
+            || (self.one_sided >= MIN_DIFFERING && self.one_sided * ONE_SIDED_SHARE >= moving)
+    }
+
+    /// Whether more captures could tell more: something moves, and nothing is seen.
+    pub fn wants_more(&self) -> bool {
+        !self.is_seen() && self.pixels.saturating_sub(self.alike) >= MIN_DIFFERING
+    }
+}
+
 fn by_proof(proof: &PixelProof, layout: &Layout) -> Sight {
     if proof.pairs < 3 || proof.means == ProofMeans::None || proof.pixels == 0 {
         return Sight::Undecided;
     }
-    if proof.differing >= MIN_DIFFERING {
+    if proof.is_seen() {
         return Sight::Visible;
     }
-    if proof.alike * 2 < proof.pixels {
+    // What moves is not alike, and could be the element.
+    if proof.pixels.saturating_sub(proof.alike) >= MIN_DIFFERING {
         return Sight::Undecided;
     }
     let covered = layout
         .tops
         .iter()
-        .any(|t| matches!(t.is, TopIs::Other | TopIs::Ancestor));
+        .any(|t| matches!(t.is, TopIs::Other | TopIs::Ancestor | TopIs::Pseudo));
     let coloured = layout.contrast.is_some_and(|c| c < MIN_CONTRAST) || layout.effects.contains(&Effect::TextPaint);
     Sight::Hidden(if covered {
         ReasonDetail::Covered
@@ -149,6 +176,7 @@ mod tests {
             pixels: 1000,
             alike,
             differing,
+            one_sided: 0,
             area,
         })
     }
@@ -181,6 +209,11 @@ mod tests {
             hidden(|l| l.font_size = Some(0)),
             Sight::Hidden(ReasonDetail::HiddenBySize)
         );
+        assert_eq!(
+            hidden(|l| l.font_size = Some(299)),
+            Sight::Hidden(ReasonDetail::HiddenBySize)
+        );
+        assert_eq!(hidden(|l| l.font_size = Some(300)), Sight::Visible);
         assert_eq!(hidden(|l| l.shown = None), Sight::Hidden(ReasonDetail::OffScreen));
         assert_eq!(
             hidden(|l| (l.shown, l.cut_by) = (None, Some(Cut::Overflow))),
@@ -208,6 +241,34 @@ mod tests {
     }
 
     #[test]
+    fn what_moves_with_it_alone_is_seen_and_what_moves_anyway_tells_nothing() {
+        let moving = |alike, one_sided| {
+            let proof = proof(alike, 0).map(|p| PixelProof { one_sided, ..p });
+            sight(&Layout { proof, ..plain() })
+        };
+        assert_eq!(moving(400, 500), Sight::Visible);
+        assert_eq!(moving(400, 30), Sight::Visible);
+        assert_eq!(moving(400, 29), Sight::Undecided);
+        assert_eq!(moving(980, 11), Sight::Undecided);
+        assert_eq!(moving(1000, 0), Sight::Hidden(ReasonDetail::NotPainted));
+    }
+
+    #[test]
+    fn what_only_stands_in_its_place_is_not_seen() {
+        let with = |effect| {
+            let mut layout = Layout {
+                proof: proof(1000, 500),
+                ..plain()
+            };
+            layout.effects.push(effect);
+            sight(&layout)
+        };
+        assert_eq!(with(Effect::Broken), Sight::Hidden(ReasonDetail::NotPainted));
+        assert_eq!(with(Effect::Masked), Sight::Hidden(ReasonDetail::NotPainted));
+        assert_eq!(with(Effect::Replaced), Sight::Visible);
+    }
+
+    #[test]
     fn the_proof_decides_or_says_that_it_cannot() {
         let proved = |p: Option<PixelProof>, change: fn(&mut Layout)| {
             let mut layout = Layout { proof: p, ..plain() };
@@ -215,14 +276,15 @@ mod tests {
             sight(&layout)
         };
         assert_eq!(proved(proof(900, 12), |_| ()), Sight::Visible);
-        assert_eq!(proved(proof(900, 11), |_| ()), Sight::Hidden(ReasonDetail::NotPainted));
-        assert_eq!(proved(proof(499, 11), |_| ()), Sight::Undecided);
+        assert_eq!(proved(proof(989, 11), |_| ()), Sight::Hidden(ReasonDetail::NotPainted));
+        // Twelve pixels that move could be it.
+        assert_eq!(proved(proof(988, 11), |_| ()), Sight::Undecided);
         assert_eq!(
-            proved(proof(500, 11), |l| l.tops[0].is = TopIs::Other),
+            proved(proof(989, 11), |l| l.tops[0].is = TopIs::Other),
             Sight::Hidden(ReasonDetail::Covered)
         );
         assert_eq!(
-            proved(proof(900, 0), |l| l.contrast = Some(0)),
+            proved(proof(1000, 0), |l| l.contrast = Some(0)),
             Sight::Hidden(ReasonDetail::HiddenByColour)
         );
         let nothing = proof(900, 500).map(|p| PixelProof {

@@ -121,7 +121,8 @@ pub enum Checked {
     Mixed,
 }
 
-/// How an element is laid out and painted, after it was scrolled into view as far as it goes.
+/// How an element is laid out and painted, after it was scrolled into view as far as it goes. Where an action is meant for a checkbox, radio or
+/// file input that the page hides, this is the layout of its label, which a person acts on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -140,7 +141,7 @@ pub struct Layout {
     pub visibility: bool,
     /// Product of `opacity` over itself and its ancestors, frames included.
     pub opacity: u32,
-    /// Computed font size, when it has text of its own.
+    /// Font size as it is painted, when it has text of its own: computed, times the smallest scale of the transforms and zooms on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub font_size: Option<Px100>,
     /// Largest channel difference (0 to 255) between its text and what is behind it, where that is one solid colour; 255 when it shows an image, control or other replaced content.
@@ -231,6 +232,10 @@ pub enum Effect {
     TextPaint,
     /// It only holds a canvas, image, video or other replaced content.
     Replaced,
+    /// `-webkit-text-security`: each letter is painted as a disc.
+    Masked,
+    /// A picture that did not load: what stands in its place is not it.
+    Broken,
 }
 
 /// What lies on top at one point.
@@ -254,6 +259,8 @@ pub struct Top {
 pub enum TopIs {
     /// The element, or something inside it (its label counts for the action point).
     Own,
+    /// A pseudo-element of it, or of something inside it, that paints something there.
+    Pseudo,
     /// An ancestor of it: its own box is not what is on top there.
     Ancestor,
     /// Something else.
@@ -279,6 +286,10 @@ pub struct PixelProof {
     pub alike: u64,
     /// Of those, pixels that differ between A and B.
     pub differing: u64,
+    /// Pixels alike in all captures of one kind that moved between every two captures in a row of the other: paint that moves, or that lies on
+    /// what moves.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub one_sided: u64,
     /// Where, in the viewport.
     pub area: Rect,
 }
@@ -297,6 +308,10 @@ pub enum ProofMeans {
     ClipPath,
     /// Nothing took effect.
     None,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::guard::{CanaryHit, GuardRecord};
+use super::app::{AppEnded, AppReady, AppStarted, ListenerFact, SourceFact};
+use super::guard::{CanaryHit, EscapeAttempt, GuardRecord};
 use crate::confinement::ConfinementRecord;
 use crate::untrusted::Untrusted;
 
@@ -24,7 +25,6 @@ pub struct Event {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "the large ones are the common ones")]
 pub enum Happening {
     /// The run began.
     Begun(Begun),
@@ -36,6 +36,8 @@ pub enum Happening {
     Action(ActionMark),
     /// A request at the guard.
     Guard(GuardRecord),
+    /// Something in the lane tried to go past the guard; a violation.
+    EscapeAttempt(EscapeAttempt),
     /// A request as the browser tells it.
     Request(RequestFact),
     /// How such a request ended.
@@ -64,7 +66,7 @@ pub enum Happening {
     },
     /// Events were lost; bars a pass.
     Gap {
-        /// Where: `devtools`, `guard`, `log`.
+        /// Where: `devtools`, `guard`, `log`, `tripwire`.
         at: String,
         /// How many.
         count: u64,
@@ -84,6 +86,16 @@ pub enum Happening {
         /// Processes of ours that still live.
         processes: u32,
     },
+    /// What the app is made of.
+    Source(SourceFact),
+    /// jurat started the app.
+    AppStarted(AppStarted),
+    /// The app counts as started.
+    AppReady(AppReady),
+    /// Who listens at the target's address.
+    Listener(ListenerFact),
+    /// How the app that jurat started ended.
+    AppEnded(AppEnded),
     /// A viewport's work began or ended; for the time line.
     Criterion {
         /// Which.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::app::HttpFact;
 use super::element::{Probe, Rect};
 use crate::aria::Node;
 use crate::canon::Digest;
@@ -47,6 +48,8 @@ pub enum Fact {
     Screenshot(ScreenshotFact),
     /// How far the event log reached when a criterion that reads it was looked at.
     Log(LogMark),
+    /// A plain HTTP answer.
+    Http(HttpFact),
     /// That something that was needed could not be seen.
     NotObserved(NotObserved),
 }
@@ -298,6 +301,20 @@ pub enum Unseen {
     GuardGone,
     /// Evidence was lost on the way.
     EvidenceLost,
+    /// The app that jurat started could not be started at all.
+    AppNotStarted,
+    /// It was not ready in time.
+    AppNotReady,
+    /// It ended before it was ready.
+    AppExitedBeforeReady,
+    /// It ended during the run.
+    AppExited,
+    /// It was ended because it needed more memory than its bound.
+    AppOutOfMemory,
+    /// It was ended because it had more processes than its bound.
+    AppTooManyProcesses,
+    /// It was ended because it wrote more to the disk than its bound.
+    AppDiskFull,
 }
 
 fn is_false(value: &bool) -> bool {

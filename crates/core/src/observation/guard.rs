@@ -9,6 +9,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::untrusted::Untrusted;
+
 /// Longest stored URL, in bytes; [`GuardRecord::url_cut`] says when one was longer.
 pub const MAX_URL: usize = 2048;
 
@@ -212,6 +214,44 @@ pub enum CanaryProtocol {
     Tcp,
     /// A datagram arrived.
     Udp,
+}
+
+/// How a packet that was to leave the lane was to travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A connection was tried (SYN).
+    Tcp,
+    /// A datagram was sent.
+    Udp,
+}
+
+impl Transport {
+    /// The word used in evidence and results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+/// Something inside the lane tried to reach an address past the guard. Nothing is there: the attempt is seen on the lane's own
+/// loopback and went no further.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EscapeAttempt {
+    /// How.
+    pub protocol: Transport,
+    /// The address that it was sent to.
+    pub address: String,
+    /// The port.
+    pub port: u16,
+    /// The name that was asked for, where it was a DNS question; at most [`MAX_TEXT`] bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Untrusted>,
+    /// How often, to the same protocol, address, port and name.
+    pub count: u64,
 }
 
 /// Something reached a port that only jurat knows of: the confinement leaked, or somebody scans this machine.

@@ -4,16 +4,19 @@
 //! after what is never in doubt. Nothing here is an answer: `visible` is not stored, but boxes, styles, what lies on
 //! top and pixel counts are.
 
+mod app;
 mod element;
 mod event;
 mod fact;
 pub mod guard;
 
+pub use app::*;
 pub use element::*;
 pub use event::*;
 pub use fact::*;
 pub use guard::{
-    CanaryHit, CanaryProtocol, Disposition, GuardKind, GuardReason, GuardRecord, ListenerId, RequestHints,
+    CanaryHit, CanaryProtocol, Disposition, EscapeAttempt, GuardKind, GuardReason, GuardRecord, ListenerId,
+    RequestHints, Transport,
 };
 
 /// All that was seen in one run.

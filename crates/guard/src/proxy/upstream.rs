@@ -2,13 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::Host;
 
+use crate::app::{Dialler, Route};
 use crate::policy::Origin;
 
 /// What evidence says about the address of an origin.
@@ -27,10 +27,18 @@ pub struct UpstreamInfo {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     origin: Origin,
-    addresses: Vec<SocketAddr>,
-    fixed: OnceLock<SocketAddr>,
+    way: Way,
     ambiguous: bool,
     connect_timeout: Duration,
+}
+
+/// How an origin is reached.
+#[derive(Debug)]
+enum Way {
+    /// At an address of the host that was found at the start.
+    Host(Dialler),
+    /// By a way that is opened when its app has started, and cut when it ends.
+    Route(Route),
 }
 
 impl Upstream {
@@ -50,24 +58,41 @@ impl Upstream {
                 .map(Iterator::collect)
                 .unwrap_or_default(),
         };
-        let fixed = OnceLock::new();
+        let dialler = Dialler::host(addresses);
         let mut answering = 0;
-        if addresses.len() > 1 {
-            for address in &addresses {
-                if matches!(timeout(connect_timeout, TcpStream::connect(address)).await, Ok(Ok(_))) {
-                    answering += 1;
-                    fixed.get_or_init(|| *address);
+        match dialler.addresses() {
+            [only] => dialler.fix(*only),
+            several => {
+                for address in several {
+                    if matches!(timeout(connect_timeout, TcpStream::connect(address)).await, Ok(Ok(_))) {
+                        answering += 1;
+                        dialler.fix(*address);
+                    }
                 }
             }
-        } else if let Some(only) = addresses.first() {
-            fixed.get_or_init(|| *only);
         }
         Self {
             origin,
-            addresses,
-            fixed,
+            way: Way::Host(dialler),
             ambiguous: answering > 1,
             connect_timeout,
+        }
+    }
+
+    /// An origin whose app is started later.
+    pub(crate) fn routed(origin: Origin, route: Route, connect_timeout: Duration) -> Self {
+        Self {
+            origin,
+            way: Way::Route(route),
+            ambiguous: false,
+            connect_timeout,
+        }
+    }
+
+    fn dialler(&self) -> Option<Dialler> {
+        match &self.way {
+            Way::Host(dialler) => Some(dialler.clone()),
+            Way::Route(route) => route.dialler(),
         }
     }
 
@@ -76,30 +101,25 @@ impl Upstream {
     }
 
     pub(crate) fn info(&self) -> UpstreamInfo {
+        let dialler = self.dialler();
         UpstreamInfo {
             origin: self.origin.to_string(),
-            addresses: self.addresses.clone(),
-            fixed: self.fixed.get().copied(),
+            addresses: dialler
+                .as_ref()
+                .map_or_else(Vec::new, |dialler| dialler.addresses().to_vec()),
+            fixed: dialler.as_ref().and_then(Dialler::fixed),
             ambiguous: self.ambiguous,
         }
     }
 
     /// Connects to the fixed address; where none is fixed yet, to the first that accepts, which then is.
     pub(crate) async fn dial(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let fixed = self.fixed.get();
-        let candidates = fixed.map_or(self.addresses.as_slice(), std::slice::from_ref);
-        let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address");
-        for address in candidates {
-            match timeout(self.connect_timeout, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => {
-                    stream.set_nodelay(true)?;
-                    self.fixed.get_or_init(|| *address);
-                    return Ok((stream, *address));
-                }
-                Ok(Err(error)) => last = error,
-                Err(_) => last = io::ErrorKind::TimedOut.into(),
-            }
+        match self.dialler() {
+            Some(dialler) => dialler.dial(self.connect_timeout).await,
+            None => Err(io::Error::new(
+                io::ErrorKind::ConnectionRefused,
+                "the target's app is not running",
+            )),
         }
-        Err(last)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,6 +13,8 @@ use super::tree::{self, Process, View};
 
 /// How long killing may take. The kernel needs tens of milliseconds.
 const LIMIT: Duration = Duration::from_secs(5);
+/// How long the maker of a lane may take to end after its lane.
+const OWN_END: Duration = Duration::from_secs(1);
 /// How often the tree is walked to find what was forked meanwhile, before it is killed.
 const STOP_ROUNDS: usize = 8;
 
@@ -36,6 +39,17 @@ pub(super) struct Tree {
     pub(super) mark: String,
     pub(super) ownership: Ownership,
     pub(super) registry: Registry,
+    /// The init of its pid namespace, where it has one.
+    pub(super) init: OnceLock<Init>,
+}
+
+/// The first process of a pid namespace.
+#[derive(Debug)]
+pub(crate) struct Init {
+    /// Its pidfd.
+    pub(crate) pidfd: Arc<OwnedFd>,
+    /// The inode number of its pid namespace.
+    pub(crate) namespace: u64,
 }
 
 impl Tree {
@@ -48,6 +62,14 @@ impl Tree {
             if !orphan.zombie && !registry.contains(&orphan.pid) && self.owns(orphan, registry.len()) {
                 roots.push(orphan);
             }
+        }
+        if let (Some(init), View::Whole(table)) = (self.init.get(), &view) {
+            // Whoever their parent is.
+            roots.extend(
+                table
+                    .iter()
+                    .filter(|p| tree::pid_namespace(p.pid) == Some(init.namespace)),
+            );
         }
         let mut members = view.descendants(&roots);
         members.retain(|member| !member.zombie);
@@ -81,6 +103,13 @@ impl Tree {
         let begun = Instant::now();
         let mut known: BTreeMap<(i32, u64), OwnedFd> = BTreeMap::new();
         let mut left;
+        if let Some(init) = self.init.get() {
+            // The kernel kills all others in the namespace before this one is gone, and none of them can fork out of it.
+            let _ = pidfd_send_signal(&*init.pidfd, Signal::KILL);
+            wait(&[&*init.pidfd], begun + LIMIT);
+            // Then the one who made the lane ends by itself and has reaped what there was.
+            wait(&[&self.pidfd], begun + OWN_END);
+        }
         loop {
             // Stop first: what is stopped cannot fork, and what was forked meanwhile is found by the next walk.
             for _ in 0..STOP_ROUNDS {

@@ -9,6 +9,7 @@
 
 mod capture;
 mod fork;
+mod keeper;
 mod kill;
 mod sandbox;
 mod spawn;
@@ -18,4 +19,6 @@ pub use kill::Ended;
 pub use sandbox::SandboxPlan;
 pub use spawn::{Exit, Ownership, Pipes, Spawn, SpawnError, Supervised, Supervisor, User};
 
-pub(crate) use tree::birth;
+pub(crate) use kill::Init;
+pub(crate) use spawn::forking;
+pub(crate) use tree::{birth, parent_of};

@@ -17,8 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::capture::Tail;
 use super::fork;
-use super::kill::{Ended, Tree};
+use super::kill::{Ended, Init, Tree};
 use super::tree;
+use crate::lane::enter::Namespaces;
 
 /// Environment variable that a tree is recognised by after it was re-parented.
 pub(super) const MARK: &str = "JURAT_TREE=";
@@ -139,11 +140,37 @@ impl Supervisor {
     /// # Errors
     /// When the program cannot be run as asked.
     pub async fn spawn(&self, spawn: Spawn) -> Result<Supervised, SpawnError> {
-        let program = spawn.program.clone();
-        self.start(spawn).await.map_err(|source| SpawnError { program, source })
+        self.launch(spawn, None, false).await
     }
 
-    async fn start(&self, spawn: Spawn) -> io::Result<Supervised> {
+    /// The same, in these namespaces.
+    pub(crate) async fn spawn_in(
+        &self,
+        spawn: Spawn,
+        namespaces: Option<Arc<Namespaces>>,
+    ) -> Result<Supervised, SpawnError> {
+        self.launch(spawn, namespaces, false).await
+    }
+
+    /// The same, under a keeper: a program that makes a pid namespace and could lose its parent before that dies with it. The
+    /// first process is the keeper then.
+    pub(crate) async fn spawn_kept(&self, spawn: Spawn) -> Result<Supervised, SpawnError> {
+        self.launch(spawn, None, true).await
+    }
+
+    async fn launch(
+        &self,
+        spawn: Spawn,
+        namespaces: Option<Arc<Namespaces>>,
+        kept: bool,
+    ) -> Result<Supervised, SpawnError> {
+        let program = spawn.program.clone();
+        self.start(spawn, namespaces, kept)
+            .await
+            .map_err(|source| SpawnError { program, source })
+    }
+
+    async fn start(&self, spawn: Spawn, namespaces: Option<Arc<Namespaces>>, kept: bool) -> io::Result<Supervised> {
         let mark = format!("{MARK}{:016x}", RandomState::new().build_hasher().finish());
         let mut command = Command::new(&spawn.program);
         command
@@ -154,13 +181,14 @@ impl Supervisor {
         if let Some((name, value)) = mark.split_once('=') {
             command.env(name, value);
         }
-        if let Some(user) = spawn.user {
+        if let (Some(user), None) = (spawn.user, &namespaces) {
             command.uid(user.uid).gid(user.gid);
         }
         let (out, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (err, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
-        fork::prepare(&mut command, getpid(), spawn.no_new_privs);
+        let namespaces = namespaces.map(|namespaces| (namespaces, spawn.user));
+        fork::prepare(&mut command, getpid(), spawn.no_new_privs, namespaces, kept);
         let mut mappings: Vec<FdMapping> = spawn
             .fds
             .into_iter()
@@ -207,6 +235,7 @@ impl Supervisor {
             mark,
             ownership: self.ownership,
             registry: self.registry.clone(),
+            init: OnceLock::new(),
         };
         Ok(Supervised {
             tree: Arc::new(tree),
@@ -216,6 +245,19 @@ impl Supervisor {
             ended: false,
         })
     }
+}
+
+/// Runs `job` where processes are forked, with the registry held: a child that it forks and reaps is never taken for an orphan.
+///
+/// # Errors
+/// Those of the job, and when there is no thread.
+pub(crate) async fn forking<T: Send + 'static>(job: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    let registry = REGISTRY.get_or_init(Registry::default).clone();
+    on_forking_thread(move || {
+        let _held = registry.lock();
+        job()
+    })
+    .await
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -263,6 +305,12 @@ impl Supervised {
     /// Its pidfd.
     pub fn pidfd(&self) -> &OwnedFd {
         &self.tree.pidfd
+    }
+
+    /// Says who the init of the tree's pid namespace is: its death is the death of all in it (pid_namespaces(7)).
+    pub(crate) fn set_init(&self, init: Init) {
+        // Told once, by who started it.
+        let _ = self.tree.init.set(init);
     }
 
     /// The ends of its pipes, once.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::process::Pid;
 
@@ -30,6 +31,11 @@ impl Process {
 /// One process, if it exists.
 pub(super) fn read(pid: i32) -> Option<Process> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The parent of a process; none if there is no such process.
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    read(pid).map(|process| process.parent)
 }
 
 /// When a process was started, in clock ticks after boot; none if there is no such process.
@@ -109,8 +115,8 @@ impl View {
 
     /// `roots` and everything that descends from them.
     pub(super) fn descendants(&self, roots: &[Process]) -> Vec<Process> {
-        let mut members: Vec<Process> = roots.to_vec();
-        let mut seen: BTreeSet<i32> = roots.iter().map(|root| root.pid).collect();
+        let mut seen: BTreeSet<i32> = BTreeSet::new();
+        let mut members: Vec<Process> = roots.iter().filter(|root| seen.insert(root.pid)).copied().collect();
         let mut next = 0;
         while let Some(member) = members.get(next).copied() {
             members.extend(
@@ -122,6 +128,13 @@ impl View {
         }
         members
     }
+}
+
+/// The pid namespace that a process is in, by its inode number; none if that cannot be seen.
+pub(crate) fn pid_namespace(pid: i32) -> Option<u64> {
+    fs::metadata(format!("/proc/{pid}/ns/pid"))
+        .ok()
+        .map(|found| found.ino())
 }
 
 /// Whether a process carries `mark` in its environment; none if that cannot be read.

@@ -126,6 +126,9 @@ pub struct Recheck {
     /// A bundle's directory.
     #[arg(value_name = "BUNDLE")]
     pub bundle: PathBuf,
+    /// The app's folder: say whether it is the one that was verified. Only for an app that jurat started.
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
     /// Print one jurat.result/1 object on stdout.
     #[arg(long)]
     pub json: bool,

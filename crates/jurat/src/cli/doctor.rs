@@ -73,8 +73,8 @@ pub(super) fn run(args: &Doctor, printer: Printer) -> Exit {
     findings.extend(browser::candidates(&settings));
     findings.push(browser::start(&settings));
     findings.push(confinement::sandbox(&settings));
-    findings.push(confinement::level(&settings));
-    findings.push(confinement::bubblewrap());
+    findings.push(confinement::level(&settings, &confinement::probe(&settings)));
+    findings.push(confinement::bubblewrap(&settings));
     findings.push(places::shared_memory());
     findings.push(places::temporary());
     findings.push(places::evidence(&settings.evidence_root));

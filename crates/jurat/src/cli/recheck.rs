@@ -9,7 +9,11 @@ use super::verify::say_verdict;
 use crate::engine;
 
 pub(super) fn run(args: &Recheck, printer: Printer) -> Exit {
-    match engine::recheck(&args.bundle) {
+    let checked = engine::recheck(&args.bundle).and_then(|checked| match &args.source {
+        Some(folder) => engine::recheck_source(&args.bundle, folder).map(|()| checked),
+        None => Ok(checked),
+    });
+    match checked {
         Ok(checked) => {
             let verdict = &checked.verdict;
             if args.json {

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use jurat_browser::act::{ClickHow, Point};
 use jurat_browser::context::{ElementHandle, Navigated, Tab};
-use jurat_browser::page::{self, Look, ReadError, Watch};
-use jurat_core::contract::{Action, Locator, Step};
+use jurat_browser::page::{self, Look, Proof, ReadError, Watch};
+use jurat_core::contract::{Action, Drag, Locator, Step};
 use jurat_core::evaluate::{Needs, ready};
 use jurat_core::observation::{ActionFact, DocumentFact, Fact, GuardReason, Happening, Obstacle, Probe};
+use jurat_core::reason::ReasonDetail;
 use jurat_core::untrusted::Untrusted;
 
 use super::scene::Scene;
@@ -136,30 +137,17 @@ impl Scene<'_> {
             };
             return Ok((None, fact));
         };
-        let (probe, on) = self.find(tab, locator, needs, deadline).await?;
+        let scroll = needs.visible || needs.stable;
+        let (probe, on) = self.find(tab, locator, needs, scroll, deadline).await?;
         let Some(on) = on else {
             return Ok((Some(probe), ActionFact::default()));
         };
-        let to = match action {
-            Action::Drag(drag) => {
-                let (second, to) = self
-                    .find(
-                        tab,
-                        &drag.to,
-                        Needs {
-                            enabled: false,
-                            hit: false,
-                            ..needs
-                        },
-                        deadline,
-                    )
-                    .await?;
-                let Some(to) = to else {
-                    return Ok((Some(second), ActionFact::default()));
-                };
-                Some(to)
-            }
-            _ => None,
+        let (on, to) = match action {
+            Action::Drag(drag) => match self.ends(tab, drag, needs, on, deadline).await? {
+                Ok((from, to)) => (from, Some(to)),
+                Err(probe) => return Ok((Some(probe), ActionFact::default())),
+            },
+            _ => (on, None),
         };
         self.begin_once(tab, index, begun, deadline).await?;
         let fact = self
@@ -232,22 +220,28 @@ impl Scene<'_> {
         })
     }
 
-    /// The element on which the action can be done now, if there is one.
+    /// The element on which the action can be done now, if there is one. It is scrolled to, unless it is to stay where it is.
     async fn find(
         &self,
         tab: &Tab,
         locator: &Locator,
         needs: Needs,
+        scroll: bool,
         deadline: Instant,
     ) -> Result<(Probe, Option<Target>), ReadError> {
-        let look = Look {
+        let mut look = Look {
             layout: needs.visible || needs.hit || needs.stable,
-            scroll: needs.hit || needs.stable,
+            scroll,
             stable: needs.stable,
+            acts: true,
             ..Look::default()
         };
         let reading = self.reading(deadline);
-        let sight = page::look(tab, locator, &look, reading).await?;
+        let mut sight = page::look(tab, locator, &look, reading).await?;
+        if ready(locator, &sight.probe, needs).err() == Some(ReasonDetail::VisibilityUndecided) {
+            look.proof = Proof::IfNeeded;
+            sight = page::look(tab, locator, &look, reading).await?;
+        }
         let found = ready(locator, &sight.probe, needs).ok().and_then(|element| {
             let index = sight.probe.elements.iter().position(|e| std::ptr::eq(e, element))?;
             Some((index, element.layout.hit.as_ref().map(|hit| (hit.x, hit.y))))
@@ -260,6 +254,34 @@ impl Scene<'_> {
             None => None,
         };
         Ok((sight.probe, target))
+    }
+
+    /// The two ends of a drag, at points of one and the same viewport. Where both cannot be in view at once, the second has no point: it
+    /// is scrolled to while the button is held.
+    async fn ends(
+        &self,
+        tab: &Tab,
+        drag: &Drag,
+        needs: Needs,
+        from: Target,
+        deadline: Instant,
+    ) -> Result<Result<(Target, Target), Probe>, ReadError> {
+        let needs_to = Needs::of_target(needs);
+        if let (_, Some(to)) = self.find(tab, &drag.to, needs_to, false, deadline).await? {
+            return Ok(Ok((from, to)));
+        }
+        let (probe, to) = self.find(tab, &drag.to, needs_to, true, deadline).await?;
+        let Some(to) = to else {
+            return Ok(Err(probe));
+        };
+        if let (_, Some(from)) = self.find(tab, &drag.locator, needs, false, deadline).await? {
+            return Ok(Ok((from, to)));
+        }
+        let (probe, from) = self.find(tab, &drag.locator, needs, true, deadline).await?;
+        Ok(match from {
+            Some(from) => Ok((from, Target { at: None, ..to })),
+            None => Err(probe),
+        })
     }
 
     fn acted(&mut self, probe: Option<Probe>, fact: ActionFact) {

@@ -34,6 +34,7 @@ pub(super) fn begin(
     (contract, plan): (&Contract, &Plan),
     observations: &[Observation],
     pictures: &[Vec<u8>],
+    logs: &[Vec<u8>],
 ) -> Result<Writer, SealError> {
     let mut writer = Writer::begin(root, run_id)?;
     add(
@@ -59,6 +60,10 @@ pub(super) fn begin(
     )?;
     for picture in pictures {
         writer.add_blob(Kind::Screenshot, Class::Observed, picture)?;
+    }
+    for log in logs {
+        // An app's own words: jurat saw that it wrote them, not that they are true.
+        writer.add_blob(Kind::Other, Class::Claim, log)?;
     }
     Ok(writer)
 }

@@ -1,31 +1,33 @@
-//! Starting the browser behind the guard, and ending both.
+//! Starting the browser behind the guard, in the strongest lane that can be had, and ending both.
 //!
-//! Order: canaries, guard with a listener for every planned context, scratch directory, browser, connection. Everything is
-//! ended in the opposite order; what cannot be ended is counted.
+//! Order: canaries, origins, lane (in which the guard's listeners are made for every planned context), browser, connection. Starting is the probe of
+//! a level: one that cannot be had is recorded with why, and the next is tried. Everything is ended in the opposite order;
+//! what cannot be ended is counted.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jurat_browser::context::Browser;
 use jurat_browser::find::{self, Kind};
 use jurat_browser::flags;
 use jurat_core::confinement::{ConfinementRecord, Level, Sandbox};
-use jurat_core::observation::{Begun, BrowserFact, CanaryHit, Happening};
+use jurat_core::observation::{Begun, BrowserFact, CanaryHit, EscapeAttempt, Happening};
 use jurat_core::plan::Plan;
 use jurat_core::untrusted::Untrusted;
+use jurat_guard::app::Route;
 use jurat_guard::canary::Canaries;
-use jurat_guard::lane::Confinement;
+use jurat_guard::lane::{self, Lane, Unavailable};
 use jurat_guard::policy::{Origin, Policy, ThirdParty};
-use jurat_guard::scratch::{self, Scratch};
-use jurat_guard::supervise::{Ownership, SandboxPlan, Spawn, Supervised, Supervisor, User};
-use jurat_guard::{Guard, Limits};
-use tokio::task::JoinHandle;
+use jurat_guard::scratch;
+use jurat_guard::supervise::{Ownership, SandboxPlan, Supervisor, User};
+use jurat_guard::{Guard, Limits, UpstreamInfo};
 
 use super::error::EngineError;
 use super::plugs::Plugs;
 use super::settings::Settings;
+
+pub(crate) use jurat_guard::lane::shm_bytes;
 
 /// How long the browser may take to answer first.
 const START: Duration = Duration::from_secs(30);
@@ -38,13 +40,29 @@ const PIN: Duration = Duration::from_secs(2);
 pub(super) struct Launched {
     guard: Guard,
     canaries: Canaries,
-    supervised: Mutex<Option<Supervised>>,
-    scratch: Mutex<Option<Scratch>>,
-    /// The removal of the scratch directory, once the browser has ended.
-    removing: Mutex<Option<JoinHandle<()>>>,
+    lane: Lane,
     confinement: ConfinementRecord,
     browser: BrowserFact,
-    staged: AtomicU32,
+    /// For each context the way to the app that is started for it.
+    routes: Vec<Option<Route>>,
+    epoch: Instant,
+}
+
+/// Why a browser did not start at one level.
+enum Stop {
+    /// The next level may do.
+    Level(Unavailable),
+    /// No other level would do.
+    All(EngineError),
+}
+
+/// What every level has in common.
+struct Start<'a> {
+    plans: &'a [&'a Plan],
+    settings: &'a Settings,
+    found: find::Browser,
+    supervisor: Supervisor,
+    routes: Vec<Option<Route>>,
     epoch: Instant,
 }
 
@@ -55,96 +73,52 @@ impl Launched {
     /// What of the surroundings does not allow it, and what to do.
     pub(super) async fn new(plans: &[&Plan], settings: &Settings) -> Result<(Self, Browser, Plugs), EngineError> {
         let epoch = Instant::now();
-        let found = find_browser(settings.browser.as_deref())?;
-        let helper = found.path.parent().map(|folder| folder.join("chrome-sandbox"));
-        let sandbox = SandboxPlan::probe(User::NOBODY, helper.as_deref());
-        check_sandbox(&sandbox, settings)?;
-        let uid = sandbox.user.map(|user| user.uid);
-        let canaries = Canaries::open(epoch, uid)
-            .await
-            .map_err(|e| EngineError::environment(format!("no canary port can be opened: {e}"), None))?;
-        let policies = plans.iter().map(|plan| policy(plan)).collect::<Result<Vec<_>, _>>()?;
-        let (guard, log) = Guard::open(epoch, policies, Limits::default())
-            .await
-            .map_err(|e| EngineError::environment(e.to_string(), None))?;
-        let ports = guard.ports();
-        let global = ports.first().copied().unwrap_or(0);
-        let plugs = Plugs::new(ports.get(1..).unwrap_or_default().to_vec(), epoch, log);
-        let base = std::env::temp_dir();
-        scratch::sweep(&base);
-        let scratch = Scratch::create(&base, sandbox.user).map_err(|e| temp_error(&base, &e))?;
-        let home = scratch.dir("home").map_err(|e| temp_error(&base, &e))?;
-        let launch = flags::Launch {
-            kind: found.kind,
-            headed: settings.headed,
-            profile: home.join("profile"),
-            guard_port: global,
-            sandbox: if sandbox.sandbox == Sandbox::On {
-                flags::Sandbox::On
-            } else {
-                flags::Sandbox::Off
-            },
-            shm_bytes: shm_bytes(),
-            window: window(plans),
-        };
-        let mut args = launch.arguments();
-        args.extend(pinned_certificates(&guard).await);
-        let argv = std::iter::once(found.path.display().to_string())
-            .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
-            .collect::<Vec<_>>();
         let ownership = if settings.sole_owner {
             Ownership::Process
         } else {
             Ownership::Marked
         };
-        let supervisor = Supervisor::new(ownership)
-            .map_err(|e| EngineError::environment(format!("orphans cannot be followed here: {e}"), None))?;
-        let spawn = Spawn {
-            program: found.path.clone(),
-            args,
-            env: environment(&home, settings.headed),
-            cwd: home.clone(),
-            user: sandbox.user,
-            pipes: true,
-            fds: Vec::new(),
-            no_new_privs: sandbox.no_new_privs,
-        };
-        let mut supervised = supervisor
-            .spawn(spawn)
-            .await
-            .map_err(|e| EngineError::environment(format!("{e}: {}", e.io()), Some("look at `jurat doctor`".into())))?;
-        let pipes = supervised
-            .take_pipes()
-            .ok_or_else(|| EngineError::environment("the browser has no DevTools pipe".into(), None))?;
-        let browser = match Browser::connect(pipes.to_browser, pipes.from_browser, Instant::now() + START).await {
-            Ok(browser) => browser,
-            Err(error) => return Err(not_started(&found.path, &error.to_string(), &supervised)),
-        };
-        let version = browser.version();
-        let bounded = |text: &str| Untrusted::bounded(text, 256).0;
-        let fact = BrowserFact {
-            product: bounded(&version.product),
-            revision: bounded(&version.revision),
-            user_agent: bounded(&version.user_agent),
-            program: found.path.display().to_string(),
-            kind: match found.kind {
-                Kind::HeadlessShell => "headless-shell".into(),
-                Kind::Full => "chromium".into(),
-            },
-            argv: argv.clone(),
-        };
-        let launched = Self {
-            confinement: Confinement::GuardOnly(sandbox).record(argv),
-            guard,
-            canaries,
-            supervised: Mutex::new(Some(supervised)),
-            scratch: Mutex::new(Some(scratch)),
-            removing: Mutex::default(),
-            browser: fact,
-            staged: AtomicU32::new(0),
+        let start = Start {
+            plans,
+            settings,
+            found: find_browser(settings.browser.as_deref())?,
+            supervisor: Supervisor::new(ownership)
+                .map_err(|e| EngineError::environment(format!("orphans cannot be followed here: {e}"), None))?,
+            routes: plans
+                .iter()
+                .map(|plan| plan.start.is_some().then(Route::default))
+                .collect(),
             epoch,
         };
-        Ok((launched, browser, plugs))
+        scratch::sweep(&std::env::temp_dir());
+        let uid = rustix::process::geteuid().is_root().then_some(User::NOBODY.uid);
+        let canaries = Canaries::open(epoch, uid)
+            .await
+            .map_err(|e| EngineError::environment(format!("no canary port can be opened: {e}"), None))?;
+        let mut missing = Vec::new();
+        for level in levels(settings) {
+            match start.at(level, &missing).await {
+                Ok((guard, lane, confinement, browser, plugs)) => {
+                    let launched = Self {
+                        browser: fact(&start.found, &browser, confinement.argv.clone()),
+                        guard,
+                        canaries,
+                        lane,
+                        confinement,
+                        routes: start.routes,
+                        epoch,
+                    };
+                    return Ok((launched, browser, plugs));
+                }
+                Err(Stop::Level(unavailable)) => missing.push(unavailable),
+                Err(Stop::All(error)) => return Err(error),
+            }
+        }
+        let why = missing.last().map_or_else(String::new, |last| last.why.clone());
+        Err(EngineError::environment(
+            format!("{} does not start: {why}", start.found.path.display()),
+            Some("look at `jurat doctor`".into()),
+        ))
     }
 
     /// What is known when a run begins.
@@ -175,6 +149,18 @@ impl Launched {
         self.confinement.clone()
     }
 
+    /// The way to the app that is started for a context.
+    pub(super) fn route(&self, slot: usize) -> Option<&Route> {
+        self.routes.get(slot)?.as_ref()
+    }
+
+    /// Where the guard dials an origin.
+    pub(super) fn address(&self, origin: &str) -> Vec<std::net::SocketAddr> {
+        let upstreams = self.guard.upstreams();
+        let found = upstreams.into_iter().find(|u| u.origin == origin);
+        found.map_or_else(Vec::new, |u| u.fixed.map_or(u.addresses, |fixed| vec![fixed]))
+    }
+
     /// When the guard was opened: its records count from here.
     pub(super) fn epoch(&self) -> Instant {
         self.epoch
@@ -192,57 +178,149 @@ impl Launched {
         self.canaries.hits()
     }
 
-    /// Copies files to where the browser's user can read them.
+    /// What tried to leave the lane past the guard since a moment, each with when it was seen in that time.
+    pub(super) fn escapes(&self, since: Instant) -> Vec<(Instant, EscapeAttempt)> {
+        let all = self.lane.tripwire().map(lane::Tripwire::attempts).unwrap_or_default();
+        all.into_iter()
+            .filter(|attempt| attempt.last >= since)
+            .map(|attempt| (attempt.first.max(since), attempt.what))
+            .collect()
+    }
+
+    /// Packets that the tripwire did not see through; one more if it has ended.
+    pub(super) fn tripwire_lost(&self) -> u64 {
+        self.lane
+            .tripwire()
+            .map_or(0, |tripwire| tripwire.lost() + u64::from(!tripwire.alive()))
+    }
+
+    /// Copies files to where the browser can read them; gives their paths as the browser sees them.
     ///
     /// # Errors
     /// A file that is not there, or a full disk.
     pub(super) fn stage_files(&self, files: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
-        let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(scratch) = scratch.as_ref() else {
-            return Err(std::io::ErrorKind::NotFound.into());
-        };
-        let number = self.staged.fetch_add(1, Ordering::SeqCst);
-        let folder = scratch.dir(&format!("upload-{number}"))?;
-        let copy = |file: &PathBuf| {
-            let name = file.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
-            let copy = folder.join(name);
-            std::fs::write(&copy, std::fs::read(file)?)?;
-            Ok(copy)
-        };
-        files.iter().map(copy).collect()
+        self.lane.stage_files(files)
     }
 
     /// Processes that came out of the browser's tree while it still runs.
     pub(super) fn strays(&self) -> u32 {
-        let supervised = self.supervised.lock().unwrap_or_else(PoisonError::into_inner);
-        let strays = supervised.as_ref().map_or(0, Supervised::strays);
-        u32::try_from(strays).unwrap_or(u32::MAX)
+        u32::try_from(self.lane.strays()).unwrap_or(u32::MAX)
     }
 
     /// Kills the browser and what it forked; gives the number of processes that are left.
     pub(super) async fn end_browser(&self) -> u32 {
-        let supervised = self.supervised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let left = match supervised {
-            Some(supervised) => supervised.end().await.processes_left,
-            None => 0,
-        };
-        if let Some(scratch) = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let removal = tokio::task::spawn_blocking(move || {
-                // What stays is swept by the next run.
-                let _ = scratch.remove();
-            });
-            *self.removing.lock().unwrap_or_else(PoisonError::into_inner) = Some(removal);
-        }
-        u32::try_from(left).unwrap_or(u32::MAX)
+        u32::try_from(self.lane.end().await).unwrap_or(u32::MAX)
     }
 
     /// Takes away what is left: a browser that still runs, and its directory.
     pub(super) async fn close(&self) {
-        self.end_browser().await;
-        let removing = self.removing.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(removing) = removing {
-            let _ = removing.await;
+        self.lane.close().await;
+    }
+}
+
+type Started = (Guard, Lane, ConfinementRecord, Browser, Plugs);
+
+impl Start<'_> {
+    /// Starts the browser at one level.
+    async fn at(&self, level: Level, missing: &[Unavailable]) -> Result<Started, Stop> {
+        let policies = self
+            .plans
+            .iter()
+            .zip(&self.routes)
+            .map(|(plan, route)| {
+                let policy = policy(plan)?;
+                Ok(match route {
+                    Some(route) => policy.routed(route.clone()),
+                    None => policy,
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Stop::All)?;
+        let (prepared, log) = Guard::prepare(self.epoch, policies, Limits::default()).await;
+        let order = lane::Order {
+            program: self.found.path.clone(),
+            listeners: prepared.listeners(),
+            temporary: std::env::temp_dir(),
+            display: if self.settings.headed { display() } else { Vec::new() },
+        };
+        let ground = lane::prepare(level, order, &self.settings.lane)
+            .await
+            .map_err(Stop::Level)?;
+        check_sandbox(ground.sandbox(), self.settings).map_err(Stop::All)?;
+        let launch = flags::Launch {
+            kind: self.found.kind,
+            headed: self.settings.headed,
+            profile: ground.home().join("profile"),
+            guard_port: ground.guard_port(),
+            sandbox: match ground.sandbox().sandbox {
+                Sandbox::On => flags::Sandbox::On,
+                Sandbox::Off => flags::Sandbox::Off,
+            },
+            shm_bytes: ground.shm_bytes(),
+            window: window(self.plans),
+        };
+        let mut args = launch.arguments();
+        args.extend(pinned_certificates(&prepared.upstreams()).await);
+        let argv = std::iter::once(self.found.path.display().to_string())
+            .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
+            .collect();
+        let lane = ground.start(&self.supervisor, args).await.map_err(Stop::Level)?;
+        let guard = prepared
+            .serve(lane.take_listeners())
+            .map_err(|e| Stop::All(EngineError::environment(e.to_string(), None)))?;
+        let ports = guard.ports();
+        let plugs = Plugs::new(ports.get(1..).unwrap_or_default().to_vec(), self.epoch, log);
+        let pipes = lane.take_pipes().ok_or_else(|| {
+            Stop::All(EngineError::environment(
+                "the browser has no DevTools pipe".into(),
+                None,
+            ))
+        })?;
+        let deadline = Instant::now() + START;
+        match Browser::connect(pipes.to_browser, pipes.from_browser, deadline).await {
+            Ok(browser) => {
+                let confinement = lane.record(argv, missing);
+                Ok((guard, lane, confinement, browser, plugs))
+            }
+            Err(error) => {
+                let why = format!("{error}{}", last_words(&lane));
+                lane.close().await;
+                if Instant::now() >= deadline {
+                    // One that hangs would hang again.
+                    return Err(Stop::All(EngineError::environment(
+                        format!("{} does not start: {why}", self.found.path.display()),
+                        Some("look at `jurat doctor`".into()),
+                    )));
+                }
+                Err(Stop::Level(Unavailable { level, why }))
+            }
         }
+    }
+}
+
+/// The levels to try, strongest first. A window needs the user's display, which no lane has.
+fn levels(settings: &Settings) -> Vec<Level> {
+    match settings.level {
+        Some(level) => vec![level],
+        None if settings.headed => vec![Level::Netns, Level::GuardOnly],
+        None => vec![Level::Lane, Level::Netns, Level::GuardOnly],
+    }
+}
+
+/// What is said of the browser that answered.
+fn fact(found: &find::Browser, browser: &Browser, argv: Vec<String>) -> BrowserFact {
+    let version = browser.version();
+    let bounded = |text: &str| Untrusted::bounded(text, 256).0;
+    BrowserFact {
+        product: bounded(&version.product),
+        revision: bounded(&version.revision),
+        user_agent: bounded(&version.user_agent),
+        program: found.path.display().to_string(),
+        kind: match found.kind {
+            Kind::HeadlessShell => "headless-shell".into(),
+            Kind::Full => "chromium".into(),
+        },
+        argv,
     }
 }
 
@@ -288,9 +366,9 @@ fn policy(plan: &Plan) -> Result<Policy, EngineError> {
 }
 
 /// The flag that makes the browser take exactly the certificates that https origins on loopback show at the start.
-async fn pinned_certificates(guard: &Guard) -> Option<std::ffi::OsString> {
+async fn pinned_certificates(upstreams: &[UpstreamInfo]) -> Option<OsString> {
     let mut pins = Vec::new();
-    for upstream in guard.upstreams() {
+    for upstream in upstreams {
         let Ok(origin) = url::Url::parse(&upstream.origin) else {
             continue;
         };
@@ -307,20 +385,12 @@ async fn pinned_certificates(guard: &Guard) -> Option<std::ffi::OsString> {
     (!pins.is_empty()).then(|| format!("--ignore-certificate-errors-spki-list={}", pins.join(",")).into())
 }
 
-/// The whole environment of the browser.
-fn environment(home: &Path, headed: bool) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-    let mut env: Vec<(std::ffi::OsString, std::ffi::OsString)> = vec![
-        ("HOME".into(), home.into()),
-        ("TMPDIR".into(), home.into()),
-        ("PATH".into(), "/nonexistent".into()),
-        ("LANG".into(), "C.UTF-8".into()),
-    ];
-    if headed {
-        for name in ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"] {
-            env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
-        }
-    }
-    env
+/// What a window on the user's display needs of the environment.
+fn display() -> Vec<(OsString, OsString)> {
+    ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"]
+        .into_iter()
+        .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+        .collect()
 }
 
 fn window(plans: &[&Plan]) -> (u32, u32) {
@@ -330,36 +400,17 @@ fn window(plans: &[&Plan]) -> (u32, u32) {
         .map_or((1440, 900), |v| (v.width, v.height))
 }
 
-/// The size of /dev/shm, as far as the system tells.
-pub(crate) fn shm_bytes() -> Option<u64> {
-    let found = rustix::fs::statvfs("/dev/shm").ok()?;
-    Some(found.f_blocks * found.f_frsize)
-}
-
-fn temp_error(base: &Path, error: &std::io::Error) -> EngineError {
-    let hint = "set TMPDIR to a directory that can be written to";
-    EngineError::environment(
-        format!("no directory can be made in {}: {error}", base.display()),
-        Some(hint.into()),
-    )
-}
-
-/// Why the browser did not start, with the end of what it wrote.
-fn not_started(program: &Path, error: &str, supervised: &Supervised) -> EngineError {
-    let (tail, _) = supervised.stderr();
+/// The end of what a browser wrote before it ended.
+fn last_words(lane: &Lane) -> String {
+    let tail = lane.stderr();
     let last: Vec<_> = tail
         .lines()
         .rev()
         .take(3)
         .map(|l| jurat_core::untrusted::escape(l, 300))
         .collect();
-    let said = if last.is_empty() {
-        String::new()
-    } else {
-        format!("; it wrote: {}", last.into_iter().rev().collect::<Vec<_>>().join(" / "))
-    };
-    EngineError::environment(
-        format!("{} does not start: {error}{said}", program.display()),
-        Some("look at `jurat doctor`".into()),
-    )
+    if last.is_empty() {
+        return String::new();
+    }
+    format!("; it wrote: {}", last.into_iter().rev().collect::<Vec<_>>().join(" / "))
 }

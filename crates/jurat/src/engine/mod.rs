@@ -22,6 +22,7 @@
 //! from disk alone. Progress goes to a listener; verdicts never depend on it.
 
 mod acting;
+mod app;
 mod bundle;
 mod cancel;
 mod error;
@@ -41,7 +42,7 @@ pub use error::EngineError;
 pub use explore::{Explorer, Made, Shown, Tried, try_browser};
 pub use jurat_core::contract::{Format, ParseOptions, parse};
 pub use progress::{Listener, Progress};
-pub use recheck::{RecheckError, Rechecked, ReportError, derive, recheck, report, screenshot_of};
+pub use recheck::{RecheckError, Rechecked, ReportError, derive, recheck, recheck_source, report, screenshot_of};
 pub use run::{Job, RunReport, run};
 pub use settings::Settings;
 

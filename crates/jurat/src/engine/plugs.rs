@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jurat_browser::context::{EventReceiver, EventSender, Seen, events};
 use jurat_core::observation::{GuardRecord, Happening};
 use jurat_guard::GuardEvent;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 /// Records of the browser's own traffic kept for all runs.
 const MAX_BACKGROUND: usize = 256;
@@ -24,17 +24,21 @@ pub(super) struct Plugs {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     background: Mutex<Vec<(Instant, GuardRecord)>>,
-    lost: AtomicU64,
+    /// Records that found no room, by context.
+    lost: Vec<AtomicU64>,
 }
 
 impl Plugs {
     /// Takes over the guard's log. `ports` are those of the contexts' listeners, in order.
     pub(super) fn new(ports: Vec<u16>, epoch: Instant, log: mpsc::Receiver<GuardEvent>) -> Self {
         let (senders, receivers): (Vec<_>, Vec<_>) = ports.iter().map(|_| events()).unzip();
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::new(Shared {
+            background: Mutex::default(),
+            lost: ports.iter().map(|_| AtomicU64::new(0)).collect(),
+        });
         tokio::spawn(sort(log, senders.clone(), epoch, Arc::clone(&shared)));
         Self {
             ports,
@@ -70,9 +74,10 @@ impl Plugs {
         all.iter().filter(|(at, _)| *at >= since).cloned().collect()
     }
 
-    /// Records that found no place.
-    pub(super) fn lost(&self) -> u64 {
-        self.shared.lost.load(Ordering::SeqCst)
+    /// Records of these contexts that found no room.
+    pub(super) fn lost(&self, slots: std::ops::Range<usize>) -> u64 {
+        let all = self.shared.lost.get(slots).unwrap_or_default();
+        all.iter().map(|lost| lost.load(Ordering::SeqCst)).sum()
     }
 }
 
@@ -86,10 +91,11 @@ async fn sort(mut log: mpsc::Receiver<GuardEvent>, senders: Vec<EventSender>, ep
         };
         let at = epoch + Duration::from_micros(offset);
         let slot = usize::try_from(record.listener.0).ok().and_then(|i| i.checked_sub(1));
-        if let Some(sender) = slot.and_then(|slot| senders.get(slot)) {
+        if let Some((slot, sender)) = slot.and_then(|slot| Some((slot, senders.get(slot)?))) {
             let what = Happening::Guard(record);
-            if sender.try_send(Seen { at, what }).is_err() {
-                shared.lost.fetch_add(1, Ordering::SeqCst);
+            // What ends after its run was sealed (a stream that is torn down with its context) is no loss to any other.
+            if let Err(TrySendError::Full(_)) = sender.try_send(Seen { at, what }) {
+                shared.lost[slot].fetch_add(1, Ordering::SeqCst);
             }
         } else {
             let mut background = shared.background.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jurat_core::canon::{Digest, to_canonical};
 use jurat_core::contract::{self, Format, ParseOptions};
-use jurat_core::observation::{Event, Fact, Observation, Record};
+use jurat_core::observation::{Event, Fact, Happening, Observation, Record};
 use jurat_core::plan::{Plan, PlanOptions};
 use jurat_core::verdict::{CriterionResult, Verdict, judge};
 use jurat_evidence::{AuditError, Bundle};
@@ -93,6 +93,14 @@ pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
             return Err(disagrees("observations.jsonl", "it names a picture that is not there"));
         }
     }
+    for event in &record.events {
+        if let Happening::AppEnded(ended) = &event.what
+            && let Some(log) = &ended.log
+            && bundle.blob(&log.blob).is_none()
+        {
+            return Err(disagrees("events.jsonl", "it names a log that is not there"));
+        }
+    }
     let verdict = judge(&contract, &plan, &record);
     let bytes = to_canonical(&verdict).map_err(|e| disagrees("verdict.json", &e.to_string()))?;
     if bytes != bundle.verdict() {
@@ -106,6 +114,41 @@ pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
         ));
     }
     Ok(verdict)
+}
+
+/// Whether a folder holds the app that a bundle verified: the same tree, byte by byte, but for what was installed or built.
+///
+/// # Errors
+/// The bundle does not hold, names no source, or the folder is another.
+pub fn recheck_source(path: &Path, folder: &Path) -> Result<(), RecheckError> {
+    let disagrees = |why: String| RecheckError::Disagrees {
+        file: "events.jsonl",
+        why,
+    };
+    let bundle = Bundle::open(path)?;
+    derive(&bundle)?;
+    let events = many("events.jsonl", bundle.events(), |e: &Event| e.seq)?;
+    let verified = events.into_iter().find_map(|event| match event.what {
+        Happening::Source(source) => Some(source),
+        _ => None,
+    });
+    let verified =
+        verified.ok_or_else(|| disagrees("it names no source, because jurat did not start the app".to_owned()))?;
+    let found =
+        jurat_guard::app::source(folder).map_err(|e| disagrees(format!("{} cannot be read: {e}", folder.display())))?;
+    if found.cut || verified.cut {
+        return Err(disagrees(
+            "the source is larger than what a digest is made of".to_owned(),
+        ));
+    }
+    if found.tree != verified.tree {
+        let (here, there) = (found.tree, verified.tree);
+        return Err(disagrees(format!(
+            "{} is {here}, and what was verified is {there}",
+            folder.display()
+        )));
+    }
+    Ok(())
 }
 
 fn contract_of(bundle: &Bundle) -> Result<contract::Contract, RecheckError> {

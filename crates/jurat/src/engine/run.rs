@@ -15,11 +15,12 @@ use jurat_core::contract::Contract;
 use jurat_core::observation::{Fact, Happening, NotObserved, Unseen};
 use jurat_core::plan::{Plan, PlanOptions};
 use jurat_core::untrusted::Untrusted;
-use jurat_core::verdict::Verdict;
+use jurat_core::verdict::{Verdict, http_held};
 use jurat_evidence::{Root, RunId};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::app::{Cast, plain_http};
 use super::bundle;
 use super::cancel::Cancel;
 use super::error::EngineError;
@@ -85,6 +86,7 @@ struct Stage {
     listener: Listener,
     cancel: Cancel,
     debug: bool,
+    sole_owner: bool,
 }
 
 /// Runs contracts; the reports come in the order of the jobs, repetitions together.
@@ -124,6 +126,7 @@ pub async fn run(
         listener,
         cancel,
         debug: settings.debug,
+        sole_owner: settings.sole_owner,
     });
     let workers: Vec<_> = (0..settings.jobs.clamp(1, count.max(1)))
         .map(|_| tokio::spawn(Arc::clone(&stage).work()))
@@ -156,6 +159,7 @@ fn plan_all(jobs: Vec<Job>, settings: &Settings) -> Result<Vec<Planned>, EngineE
         };
         let plan =
             Plan::new(&job.contract, &options).map_err(|e| EngineError::refused(format!("{}: {e}", job.name)))?;
+        super::app::check(&job, &plan)?;
         for _ in 0..settings.repeat.max(1) {
             runs.push(Planned {
                 job: job.clone(),
@@ -173,6 +177,10 @@ struct Scenes {
     started: Instant,
     recorder: Recorder,
     pictures: Vec<Vec<u8>>,
+    /// What the apps that were started for it wrote.
+    logs: Vec<Vec<u8>>,
+    /// Processes of these apps that were left.
+    app_left: u32,
     /// Its contexts, closing.
     closing: Vec<Closing>,
     run_id: RunId,
@@ -242,12 +250,28 @@ impl Stage {
         for fact in self.launched.opening_facts(&at, &run.plan.origin) {
             recorder.event(fact);
         }
+        let mut cast = Cast::begin(&run.job, &run.plan, &self.launched, self.sole_owner);
         for (v, viewport) in run.plan.viewports.iter().enumerate() {
             let slot = run.first + v;
             if let Some(events) = self.plugs.take(slot) {
                 recorder.enter(&viewport.name, events);
             }
-            match self.context(slot, wall).await {
+            let came = cast
+                .enter(&mut recorder, self.launched.route(slot), wall, &self.cancel)
+                .await;
+            if v == 0 {
+                plain_http(&run.plan, &cast, &came, &mut recorder, wall, &self.cancel).await;
+                if !http_held(&run.job.contract, &run.plan, recorder.record()) || run.plan.criteria.is_empty() {
+                    cast.leave(&mut recorder).await;
+                    recorder.leave();
+                    break;
+                }
+            }
+            let context = match came {
+                Ok(()) => self.context(slot, wall).await,
+                Err(why) => Err(why),
+            };
+            match context {
                 Ok(context) => {
                     self.open_ahead(index, v);
                     let stage_files = |files: &[PathBuf]| self.launched.stage_files(files);
@@ -266,6 +290,7 @@ impl Stage {
                         cancel: &self.cancel,
                         folder: &run.job.folder,
                         stage_files: &stage_files,
+                        app: cast.death(),
                         guard_alive: &guard_alive,
                         listener: &self.listener,
                         run: index,
@@ -285,12 +310,16 @@ impl Stage {
                     recorder.keep(vec![observation]);
                 }
             }
+            cast.leave(&mut recorder).await;
             recorder.leave();
         }
+        let (logs, app_left) = cast.end(&mut recorder).await;
         Scenes {
             started,
             recorder,
             pictures,
+            logs,
+            app_left,
             closing,
             run_id,
             at,
@@ -303,6 +332,8 @@ impl Stage {
             started,
             mut recorder,
             mut pictures,
+            logs,
+            app_left,
             mut closing,
             run_id,
             at,
@@ -329,6 +360,7 @@ impl Stage {
                     (&run.job.contract, &run.plan),
                     &observations,
                     &pictures,
+                    &logs,
                 )
             })
         };
@@ -336,20 +368,32 @@ impl Stage {
             let _ = context.closed.await;
         }
         let last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
-        let leftovers = if last {
+        let leftovers = app_left.saturating_add(if last {
             self.launched.end_browser().await
         } else {
             self.launched.strays()
-        };
+        });
         recorder.drain_past();
         for (at, record) in self.plugs.background(started) {
             recorder.event_at(at, Happening::Guard(record));
         }
-        let lost = self.plugs.lost() + self.launched.guard_lost();
+        let run = &self.runs[index];
+        let slots = run.first..run.first + run.plan.viewports.len();
+        let lost = self.plugs.lost(slots) + self.launched.guard_lost();
         if lost > 0 {
             recorder.event(Happening::Gap {
                 at: "guard".into(),
                 count: lost,
+            });
+        }
+        for (at, escape) in self.launched.escapes(started) {
+            recorder.event_at(at, Happening::EscapeAttempt(escape));
+        }
+        let unseen = self.launched.tripwire_lost();
+        if unseen > 0 {
+            recorder.event(Happening::Gap {
+                at: "tripwire".into(),
+                count: unseen,
             });
         }
         recorder.event(Happening::Canaries {

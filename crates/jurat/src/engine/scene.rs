@@ -12,7 +12,9 @@ use jurat_core::outcome::{Answer, Outcome};
 use jurat_core::plan::{Plan, PlannedCriterion, Source};
 use jurat_core::untrusted::Untrusted;
 use jurat_core::verdict::{expected_of, is_bar, outcome_of};
+use jurat_guard::app::Death;
 
+use super::app::died;
 use super::cancel::Cancel;
 use super::looking::Manner;
 use super::progress::{Listener, Progress};
@@ -42,6 +44,8 @@ pub(super) struct Scene<'a> {
     pub(super) folder: &'a Path,
     /// Makes files readable for the browser, and says where they are then.
     pub(super) stage_files: &'a (dyn Fn(&[PathBuf]) -> std::io::Result<Vec<PathBuf>> + Send + Sync),
+    /// The app that jurat started for this viewport.
+    pub(super) app: Option<&'a Death>,
     pub(super) guard_alive: &'a (dyn Fn() -> bool + Send + Sync),
     pub(super) listener: &'a Listener,
     pub(super) run: usize,
@@ -88,6 +92,7 @@ impl Scene<'_> {
     pub(super) async fn play(&mut self) -> Option<Still> {
         let plan = self.plan;
         let mut settled = None;
+        let mut held: Vec<(usize, &PlannedCriterion)> = Vec::new();
         for (index, planned) in plan.criteria.iter().enumerate() {
             self.criterion.clone_from(&planned.id);
             (self.listener)(Progress::CriterionBegun {
@@ -126,11 +131,44 @@ impl Scene<'_> {
                 });
                 self.cancel.cancelled().await;
             }
-            if stops && !matches!(planned.source, Source::End(_)) {
+            let at_end = matches!(planned.source, Source::End(_));
+            if stops && !at_end {
                 return None;
             }
+            if at_end && outcome.answer() == Answer::Pass {
+                held.push((index, planned));
+            }
         }
+        self.together(&held, settled.as_ref()).await;
         (self.contract.capture.screenshot == Screenshot::Always).then(|| self.still())
+    }
+
+    /// What holds at the end must hold together: looking at one may have taken time, so all but the last that held are looked at again.
+    async fn together(
+        &mut self,
+        held: &[(usize, &PlannedCriterion)],
+        settled: Option<&jurat_core::observation::Settled>,
+    ) {
+        let Some((_, again)) = held.split_last() else {
+            return;
+        };
+        for (index, planned) in again {
+            self.criterion.clone_from(&planned.id);
+            self.look_at(*index, planned, settled.cloned()).await;
+            let outcome = self.outcome(planned);
+            if outcome.answer() == Answer::Pass {
+                continue;
+            }
+            if self.wants_picture(&outcome) {
+                self.picture().await;
+            }
+            (self.listener)(Progress::CriterionEnded {
+                run: self.run,
+                id: planned.id.clone(),
+                viewport: self.viewport.into(),
+                outcome: outcome.answer(),
+            });
+        }
     }
 
     /// Looks at one criterion; whatever ends it early is recorded as not observed.
@@ -144,6 +182,7 @@ impl Scene<'_> {
         let seen = tokio::select! {
             biased;
             () = cancel.cancelled() => Err((Unseen::Cancelled, None)),
+            by = died(self.app) => Err((by, None)),
             done = self.criterion(index, planned, settled) => done.map_err(|error| (error.unseen(), Some(error.to_string()))),
         };
         let now = Instant::now();
@@ -177,6 +216,8 @@ impl Scene<'_> {
         let deadline = (Instant::now() + Duration::from_millis(self.plan.step_ms)).min(self.wall);
         let contract = self.contract;
         match planned.source {
+            // Plain HTTP criteria are no viewport's.
+            Source::Http(_) => Ok(()),
             Source::Open => self.open(index, deadline).await,
             Source::Step(i) => match contract.steps.get(i as usize) {
                 None => Ok(()),
@@ -310,7 +351,7 @@ impl Scene<'_> {
         let mut locators: Vec<Locator> = Vec::new();
         for planned in self.plan.criteria.iter().skip(index + 1) {
             let expectation = match planned.source {
-                Source::Open => None,
+                Source::Open | Source::Http(_) => None,
                 Source::Step(i) => match self.contract.steps.get(i as usize).map(|s: &Step| &s.action) {
                     Some(Action::Wait(_)) => continue,
                     Some(Action::Expect(e)) => Some(e),

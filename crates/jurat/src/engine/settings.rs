@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jurat_core::confinement::Level;
+use jurat_guard::lane;
 
 /// Settings of a run.
 #[derive(Debug, Clone)]
@@ -15,6 +16,10 @@ pub struct Settings {
     pub url: Option<String>,
     /// The weakest confinement at which a pass counts.
     pub accept_confinement: Level,
+    /// Exactly this confinement is tried; the strongest that can be had when it is not given.
+    pub level: Option<Level>,
+    /// How lanes are made.
+    pub lane: lane::Settings,
     /// Runs at the same time, at least 1.
     pub jobs: usize,
     /// Runs of each contract, at least 1.
@@ -37,6 +42,8 @@ impl Settings {
             evidence_root: evidence_root.into(),
             url: None,
             accept_confinement: Level::DEFAULT_ACCEPTED,
+            level: None,
+            lane: lane::Settings::default(),
             jobs: 1,
             repeat: 1,
             headed: false,

@@ -5,9 +5,7 @@ use crate::kit::Desk;
 #[test]
 fn where_a_verify_can_run_it_says_so() {
     let desk = Desk::new();
-    let done = desk
-        .jurat(&["doctor", "--json", "--accept-confinement", "guard_only"])
-        .exits(0);
+    let done = desk.jurat(&["doctor", "--json"]).exits(0);
     let all = done.json();
     assert_eq!(all["schema"], "jurat.doctor/1");
     assert_eq!(all["ready"], true);
@@ -27,6 +25,12 @@ fn where_a_verify_can_run_it_says_so() {
             "{name}"
         );
     }
+    let confinement = findings.iter().find(|f| f["name"] == "confinement").unwrap();
+    assert_eq!(
+        (confinement["state"].as_str(), confinement["found"].as_str()),
+        (Some("good"), Some("lane, and netns is accepted")),
+        "{confinement}"
+    );
     let starts = findings.iter().find(|f| f["name"] == "starts").unwrap();
     assert!(starts["found"].as_str().unwrap().contains("Chrom"), "{starts}");
     assert!(!desk.evidence().exists(), "looking makes nothing");
@@ -38,13 +42,7 @@ fn without_a_browser_it_says_what_to_do() {
     let done = desk.jurat(&["doctor", "--browser", "/nonexistent/chromium"]).exits(4);
     assert!(done.err.is_empty(), "{}", done.err);
     assert!(!done.out.contains('\u{1b}'), "no colour where there is no terminal");
-    for part in [
-        "✗",
-        "/nonexistent/chromium",
-        "→",
-        "snap",
-        "--accept-confinement guard_only",
-    ] {
+    for part in ["✗", "/nonexistent/chromium", "→", "snap"] {
         assert!(done.out.contains(part), "{part:?} is not in {}", done.out);
     }
 }

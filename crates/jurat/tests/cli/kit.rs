@@ -103,14 +103,9 @@ impl Desk {
         self.command(args).spawn().unwrap()
     }
 
-    /// `jurat verify` at the level that is built.
+    /// `jurat verify` with every default.
     pub(crate) fn verify(&self, contract: &Path, more: &[&str]) -> Done {
-        let mut args = vec![
-            "verify",
-            contract.to_str().unwrap(),
-            "--accept-confinement",
-            "guard_only",
-        ];
+        let mut args = vec!["verify", contract.to_str().unwrap()];
         args.extend(more);
         self.jurat(&args)
     }

@@ -58,18 +58,9 @@ fn a_bad_contract_is_refused_at_its_place() {
 #[test]
 fn what_is_not_built_yet_is_refused_by_name() {
     let desk = Desk::new();
-    let cases = [
-        ("accept", "accept: it works"),
-        ("checks", "checks: [keyboard]"),
-        ("start", "steps: [{ navigate: / }]"),
-        ("http", "steps: [{ navigate: / }]"),
-    ];
+    let cases = [("accept", "accept: it works"), ("checks", "checks: [keyboard]")];
     for (name, rest) in cases {
-        let target = match name {
-            "start" => "url: http://127.0.0.1:1/, start: { command: [npm, start], ready: { path: / } }",
-            "http" => "url: http://127.0.0.1:1/, http: [{ path: / }]",
-            _ => "url: http://127.0.0.1:1/",
-        };
+        let target = "url: http://127.0.0.1:1/";
         let text = format!("jurat: contract/1\nname: x\ntarget: {{ {target} }}\n{rest}\n");
         let contract = desk.file(&format!("{name}.yaml"), &text);
         let done = desk.verify(&contract, &[]).exits(3);

@@ -74,14 +74,7 @@ struct Desk {
 impl Desk {
     fn spawn(&self, more: &[&str]) -> Child {
         let (contract, evidence) = (self.contract.to_str().unwrap(), self.evidence.to_str().unwrap());
-        let args = [
-            "verify",
-            contract,
-            "--accept-confinement",
-            "guard_only",
-            "--evidence-root",
-            evidence,
-        ];
+        let args = ["verify", contract, "--evidence-root", evidence];
         jurat(&[&args, more].concat())
             .env("TMPDIR", &self.temp)
             .spawn()

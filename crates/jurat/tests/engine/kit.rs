@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jurat::engine::{self, Cancel, Format, Job, Listener, ParseOptions, RunReport, Settings};
-use jurat_core::confinement::Level;
 use jurat_testkit::site::{Content, Route, Site, SiteSpec};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -54,11 +53,10 @@ pub(crate) fn contract(name: &str, origin: &str, rest: &str) -> String {
     format!("jurat: contract/1\nname: {name}\ntarget: {{ url: {origin}/ }}\n{rest}\n")
 }
 
-/// Settings at the level that is built.
+/// Settings with every default, for the browser that the environment names.
 pub(crate) fn settings(evidence: &Path) -> Settings {
     let mut settings = Settings::new(evidence);
     settings.browser = std::env::var_os("JURAT_BROWSER").map(PathBuf::from);
-    settings.accept_confinement = Level::GuardOnly;
     settings
 }
 

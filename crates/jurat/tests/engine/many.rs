@@ -38,17 +38,7 @@ fn runs_keep_their_order_and_share_nothing() {
     let evidence = desk.path().join("evidence").display().to_string();
     let mut args = vec!["verify"];
     args.extend(files.iter().map(String::as_str));
-    args.extend([
-        "--jobs",
-        "2",
-        "--repeat",
-        "2",
-        "--json",
-        "--accept-confinement",
-        "guard_only",
-        "--evidence-root",
-        &evidence,
-    ]);
+    args.extend(["--jobs", "2", "--repeat", "2", "--json", "--evidence-root", &evidence]);
     let (code, result) = json(&args);
     assert_eq!((code, result["verdict"].as_str()), (0, Some("pass")), "{result:#}");
 

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use jurat::engine::{self, Format, ParseOptions, RecheckError};
 use jurat_core::canon::to_canonical;
+use jurat_core::confinement::Level;
 use jurat_core::observation::Record;
 use jurat_core::outcome::Answer;
 use jurat_core::plan::Plan;
@@ -203,7 +204,7 @@ fn a_weaker_demand_does_not_turn_a_sealed_verdict() {
     let desk = tempfile::tempdir().unwrap();
     let site = serve(&[("/", PAGE)]);
     let mut strict = settings(&desk.path().join("evidence"));
-    strict.accept_confinement = jurat_core::confinement::Level::Netns;
+    strict.level = Some(Level::GuardOnly);
     let report = run(&contract("notes", &site.origin(), REST), &strict, deaf());
     assert_eq!(report.verdict.verdict, Answer::Inconclusive);
     assert_eq!(report.verdict.reasons, ["confinement_insufficient"]);
@@ -228,9 +229,13 @@ fn a_weaker_demand_does_not_turn_a_sealed_verdict() {
     assert!(html.contains("guard_only, which this run accepted in so many words"));
 
     // The other way round, a pass at this level is none where more is demanded.
+    let mut weaker = settings(&desk.path().join("evidence"));
+    weaker.level = Some(Level::Netns);
+    let netns = run(&contract("notes", &site.origin(), REST), &weaker, deaf());
+    assert_eq!(netns.verdict.verdict, Answer::Pass);
     let stricter = desk.path().join("stricter");
     fs::create_dir(&stricter).unwrap();
-    let bundle = copy(&bundles()[0], &stricter);
+    let bundle = copy(&netns.bundle, &stricter);
     demand(&bundle, "lane");
     reseal(&bundle, |_| {}).unwrap();
     assert!(refused(&bundle, "verdict.json").contains("inconclusive"));
@@ -238,7 +243,7 @@ fn a_weaker_demand_does_not_turn_a_sealed_verdict() {
     // And a level that did not hold cannot be claimed for the same verdict.
     let claimed = desk.path().join("claimed");
     fs::create_dir(&claimed).unwrap();
-    let bundle = copy(&bundles()[0], &claimed);
+    let bundle = copy(&netns.bundle, &claimed);
     let raise = |line: &mut Value| {
         if let Some(what) = event(line, "confinement") {
             what["level"] = json!("lane");

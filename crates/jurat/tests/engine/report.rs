@@ -36,8 +36,6 @@ fn the_report_of_a_fail_holds_its_own_contract() {
         "--url",
         &url,
         "--json",
-        "--accept-confinement",
-        "guard_only",
         "--evidence-root",
         &evidence,
     ]);

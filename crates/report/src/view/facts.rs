@@ -94,6 +94,19 @@ fn one(observation: &Observation, bounds: Bounds) -> Seen {
             ],
         ),
         Fact::Screenshot(_) => ("Took a picture".to_owned(), Vec::new()),
+        Fact::Http(http) => (
+            "Asked by plain HTTP".to_owned(),
+            vec![
+                Pair::mono("Path", shown(&http.path, text)),
+                Pair::plain(
+                    "Status",
+                    http.status
+                        .map_or_else(|| "none".to_owned(), |status| status.to_string()),
+                ),
+                Pair::plain("Error", shown(http.error.raw(), text)),
+                Pair::plain("Body", format!("{} bytes", http.body_bytes)),
+            ],
+        ),
         Fact::Log(mark) => (
             "Read the event log".to_owned(),
             vec![
@@ -222,7 +235,7 @@ fn of_element(element: &Element, text: usize) -> Vec<Pair> {
         .tops
         .iter()
         .chain(&layout.hit)
-        .find(|top| matches!(top.is, TopIs::Other))
+        .find(|top| matches!(top.is, TopIs::Other | TopIs::Pseudo))
     {
         let other = top
             .other

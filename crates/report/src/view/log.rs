@@ -173,7 +173,36 @@ fn other(event: &Event, text: usize) -> Option<Entry> {
         Happening::Gap { at, count } => ("events lost", format!("{count} at {}", shown(at, 40)), true),
         Happening::ProtocolFault { detail } => ("protocol fault", shown(detail.raw(), text), true),
         Happening::Leftovers { processes } if *processes > 0 => ("left over", format!("{processes} processes"), true),
+        Happening::EscapeAttempt(escape) => (
+            "escape attempt",
+            format!(
+                "{} {} port {}{}, {} times",
+                escape.protocol.as_str(),
+                shown(&escape.address, 60),
+                escape.port,
+                escape
+                    .name
+                    .as_ref()
+                    .map_or_else(String::new, |name| format!(" ({})", shown(name.raw(), 300))),
+                escape.count
+            ),
+            true,
+        ),
         Happening::Canaries { hits } if !hits.is_empty() => ("canary hit", format!("{} hits", hits.len()), true),
+        Happening::AppStarted(app) => ("app started", shown(&app.command.join(" "), 300), false),
+        Happening::AppReady(ready) => ("app ready", format!("after {} ms", ready.after_ms), false),
+        Happening::AppEnded(app) => (
+            "app ended",
+            match &app.log {
+                Some(log) => format!(
+                    "by {}; it wrote: {}",
+                    words(&wire(&app.by)),
+                    shown(log.tail.raw(), text)
+                ),
+                None => format!("by {}", words(&wire(&app.by))),
+            },
+            !matches!(app.by, jurat_core::observation::EndedBy::Jurat),
+        ),
         Happening::Target(target) if target.kind != "page" => (
             "attached",
             format!("{} {}", words(&shown(&target.kind, 40)), shown(target.url.raw(), 300)),

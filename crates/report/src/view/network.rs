@@ -231,6 +231,7 @@ fn violations(run: &Run, bounds: Bounds) -> Vec<Violation> {
                 ViolationKind::BlockedRequest => "A request off the target's origin, refused",
                 ViolationKind::UnattributedRequest => "A refused request that nobody owns",
                 ViolationKind::OriginViolation => "The page itself left the target's origin",
+                ViolationKind::EscapeAttempt => "Something in the lane tried to go past the guard",
             },
             url: shown(violation.url.raw(), bounds.text.min(500)),
             owner: words(&wire(&violation.owner)),

@@ -230,6 +230,7 @@ fn expected_value<'a>(run: &'a Run, criterion: &CriterionResult) -> Option<&'a s
         .iter()
         .find(|planned| planned.id == criterion.id)?;
     let entry = match planned.source {
+        Source::Http(i) => run.contract.get("target")?.get("http")?.get(i as usize)?,
         Source::Open => return None,
         Source::Step(i) => {
             let step = run.contract.get("steps")?.get(i as usize)?;

@@ -10,7 +10,11 @@ let lastLook = 0;
 function hold(elements) {
   lastLook += 1;
   looks.set(lastLook, elements);
-  if (looks.size > 12) looks.delete(looks.keys().next().value);
+  if (looks.size > 12) {
+    const oldest = looks.keys().next().value;
+    looks.delete(oldest);
+    acting.delete(oldest);
+  }
   return lastLook;
 }
 
@@ -19,6 +23,14 @@ function held(look, index) {
   if (element === undefined) throw new Error("jurat: no such element");
   return element;
 }
+
+/// What was looked at for an element of a look: itself, or what stands for it.
+function shownFor(look, index) {
+  const element = held(look, index);
+  return acting.has(look) ? standIn(element) : element;
+}
+/// The looks that were for an action.
+const acting = new Set();
 
 /// Document order over shadow roots: a host, then what is in its root, then its light children.
 function inOrder(a, b) {
@@ -132,18 +144,24 @@ function describe(element, spec, matched) {
   };
 }
 
-function layoutOf(element, spec, scroll) {
-  const strict = spec.by === "text";
+function layoutOf(given, spec, scroll) {
+  const element = spec.acts ? standIn(given) : given;
+  const strict = spec.by === "text" ? meantBy(element, spec) : null;
   let facts = factsOf(element, strict);
-  if (scroll && facts.rendered && isAway(facts, element)) {
-    scrollTo_(element, () => targetBox(element));
+  // A person acts at one point; what is to be seen is its text.
+  const pointOf = () => (spec.acts ? null : factsOf(element, strict).points[0]) ?? actionPoint(element);
+  const mustScroll = () => facts.rendered && (isAway(facts, element) || (spec.scroll && facts.shown !== null && !triedInVain(element) && isUnderBar(element, spec.acts ? actionPoint(element) : facts.points[0] ?? actionPoint(element))));
+  if (scroll && mustScroll()) {
+    bringIntoView(element, () => targetBox(element), pointOf);
     facts = factsOf(element, strict);
   }
-  const away = facts.rendered && isAway(facts, element);
+  const away = mustScroll();
   if (facts.rendered && facts.contrast !== null && facts.font !== null && !facts.effects.includes("background_image") && (somethingBehind(element, facts.points) || passesBehind(element, facts.pieces?.[0] ?? null))) {
     facts.effects.push("background_image");
   }
+  lastMeant.set(element, facts.texts ?? null);
   delete facts.pieces;
+  delete facts.texts;
   const scroller = scrollingElementOf(doc);
   return {
     ...facts, away, hit: spec.hit && facts.rendered ? hitOf(element) : null,
@@ -202,6 +220,7 @@ function find(spec) {
   }
   const kept = found.slice(0, askAx && spec.by === "role" ? AX_CANDIDATES : spec.max);
   const look = hold(kept.map(([element]) => element));
+  if (spec.acts) acting.add(look);
   let near = [];
   if (!found.some(([, sure]) => sure)) near = nearby(all, trees);
   if (spec.suspects) for (const suspect of suspects) asked.set(suspect, now());
@@ -238,16 +257,34 @@ function more(look, indices, spec, scroll) {
   }));
 }
 
-/// Whose each node is, seen from an element of a look.
+/// Whose each node is, seen from an element of a look. A pseudo-element is no node of the page: it is told by the element that it belongs to.
 function relate(look, index, ...nodes) {
-  const element = held(look, index);
+  const element = shownFor(look, index);
   return JSON.stringify(nodes.map((node) => {
     if (node === null || node === undefined) return ["nothing", null];
+    const origin = originOf(node);
+    if (origin !== null) {
+      const kind = pseudoOf(node);
+      const is = whose(element, origin, false);
+      if (is === "own" && paintsNothing(origin, kind)) return ["own", null];
+      return [is === "own" ? "pseudo" : is, `${pathOf(origin)}${kind}`];
+    }
     const other = isElement(node) ? node : isShadowRoot(node) ? hostOf(node) : documentElementOf(doc);
     if (other === null) return ["nothing", null];
     const is = whose(element, other, false);
+    // Something inside it that holds none of its text can still be a cover.
+    if (is === "own" && !acting.has(look) && !holdsText(element, other)) return ["other", pathOf(other)];
     return [is, is === "own" ? null : pathOf(other)];
   }));
+}
+
+/// Whether a pseudo-element leaves what is below it as it is: no content, background, border or shadow of its own.
+function paintsNothing(origin, kind) {
+  const style = computedStyle(origin, kind);
+  if (Number(css(style, "opacity")) === 0 || css(style, "visibility") !== "visible") return true;
+  return /^(""|none|normal)$/.test(css(style, "content")) && css(style, "background-image") === "none" && colour(css(style, "background-color"))[3] === 0
+    && css(style, "backdrop-filter") === "none" && css(style, "box-shadow") === "none" && css(style, "border-image-source") === "none"
+    && ["top", "right", "bottom", "left"].every((side) => css(style, `border-${side}-style`) === "none" || Number.parseFloat(css(style, `border-${side}-width`)) === 0);
 }
 
 /// The place and paint of a frame's owner, and whether the pointer reaches it at a point of the frame.
@@ -267,7 +304,12 @@ function owner(element, box, point, scroll) {
     if (box === null) return area;
     return rect(area.x0 + (box[0] / 100) * scale, area.y0 + (box[1] / 100) * scale, area.x0 + ((box[0] + box[2]) / 100) * scale, area.y0 + ((box[1] + box[3]) / 100) * scale);
   };
-  if (scroll) scrollTo_(element, inside);
+  if (scroll) {
+    bringIntoView(element, inside, () => {
+      const part = meet(inside(), viewport());
+      return isEmpty(part) ? null : [(part.x0 + part.x1) / 2, (part.y0 + part.y1) / 2];
+    });
+  }
   const { area, scale } = content();
   const piece = pieceOf(element, [area], false);
   let hit = null;

@@ -48,6 +48,11 @@ const scrollElementBy = method(Element.prototype, "scrollBy");
 const offsetWidth = getter(HTMLElement.prototype, "offsetWidth");
 const offsetHeight = getter(HTMLElement.prototype, "offsetHeight");
 const hostOf = getter(ShadowRoot.prototype, "host");
+/// The element that a pseudo-element belongs to, and its kind as CSS writes it (CSS Pseudo-Elements 4, `CSSPseudoElement`). Null of anything else.
+const isPseudo = (node) => typeof CSSPseudoElement === "function" && node instanceof CSSPseudoElement;
+const [elementOfPseudo, kindOfPseudo] = typeof CSSPseudoElement === "function" ? ["element", "type"].map((name) => getter(CSSPseudoElement.prototype, name)) : [];
+const originOf = (node) => (isPseudo(node) ? elementOfPseudo(node) : null);
+const pseudoOf = (node) => (isPseudo(node) ? kindOfPseudo(node) : "");
 const rootFromPoint = method(ShadowRoot.prototype, "elementFromPoint");
 const documentFromPoint = method(Document.prototype, "elementFromPoint");
 const documentStack = method(Document.prototype, "elementsFromPoint");
@@ -70,6 +75,11 @@ const selectValue = getter(HTMLSelectElement.prototype, "value");
 const selectedOptions = getter(HTMLSelectElement.prototype, "selectedOptions");
 const isContentEditable = getter(HTMLElement.prototype, "isContentEditable");
 const labelControl = getter(HTMLLabelElement.prototype, "control");
+const imageComplete = getter(HTMLImageElement.prototype, "complete");
+const imageWidth = getter(HTMLImageElement.prototype, "naturalWidth");
+const selectionOf = method(Document.prototype, "getSelection");
+/// The product of `zoom` over an element and its ancestors (CSS Viewport 1).
+const zoomOf = getter(Element.prototype, "currentCSSZoom");
 const computedStyle = window.getComputedStyle.bind(window);
 const nextFrame = window.requestAnimationFrame.bind(window);
 const later = window.setTimeout.bind(window);

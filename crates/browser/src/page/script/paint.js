@@ -2,15 +2,19 @@
 //
 // Text that came and went within one frame was never painted and is not counted: what is seen before a frame is painted must
 // still be there right after it. What CSS alone shows is seen because candidates are looked at in every frame, whether or not
-// the document changed.
+// the document changed; what only becomes a candidate by its state (`:invalid`, `:popover-open`) because selectors with a pseudo-class are
+// asked again in every frame. A custom element without a `role` may have one by its `ElementInternals`, which no script but its own can
+// read: one that comes into sight is unsure, until Chromium has been asked for its role.
 const paint = (() => {
   const MAX_SAMPLES = 64;
-  const MAX_CANDIDATES = 24;
+  /// Candidates looked at closely in one frame; of further ones only whether they could be seen is asked.
+  const MAX_CANDIDATES = 60;
   const SMALL = 3000;
   let config = null;
   let watched = [];
   let observer = null;
-  const observed = new WeakSet();
+  let observed = new WeakSet();
+  let trees = [];
   let dirty = null;
   let all = true;
   let scheduled = false;
@@ -41,6 +45,7 @@ const paint = (() => {
   function watch(root) {
     if (observed.has(root)) return;
     observed.add(root);
+    trees.push(root);
     observer.observe(root, OBSERVE);
   }
 
@@ -59,10 +64,14 @@ const paint = (() => {
       schedule();
     });
     all = true;
-    watched = next.locators.map((spec) => ({ spec, scope: inScope(spec), found: new Set(), samples: [], cut: 0, last: null, lost: false, before: 0 }));
+    watched = next.locators.map((spec) => ({ spec, scope: inScope(spec), found: new Set(), samples: [], cut: 0, last: null, lost: false, before: 0, changing: hasState(spec), doubts: new Set(), toAsk: new Set(), cleared: new WeakSet() }));
+    trees = [];
+    observed = new WeakSet();
     watch(doc);
     look();
     for (const one of watched) {
+      // What can be seen already may go away; only what comes is held against a negative.
+      if (!next.fresh) for (const element of one.doubts) if (couldBeSeen(element)) one.cleared.add(element);
       one.before = one.last === null ? 0 : one.last.seen;
       one.first = one.last;
       one.samples = [];
@@ -72,8 +81,8 @@ const paint = (() => {
       for (const one of watched) {
         one.before = 0;
         one.first = null;
-        if (one.last !== null && (one.last.seen > 0 || one.last.unsure > 0)) one.samples = [one.last];
-        else one.last = { t: clock(), seen: 0, unsure: 0, text: null };
+        if (one.last !== null && one.last.seen + one.last.unsure + one.last.doubts.length > 0) one.samples = [one.last];
+        else one.last = { t: clock(), seen: 0, unsure: 0, text: null, doubts: [] };
       }
     }
     tell();
@@ -109,7 +118,35 @@ const paint = (() => {
     look();
     channel.port2.postMessage(0);
     // Candidates that are not seen may be shown by style alone, and those that are seen hidden by it.
-    if (watched.some((one) => one.found.size > 0)) schedule();
+    if (watched.some((one) => one.found.size > 0 || one.doubts.size > 0 || one.changing)) schedule();
+  }
+
+  /// Whether the matches of a locator can change without any change of the document.
+  function hasState(spec) {
+    return (spec.by === "css" && spec.value.includes(":")) || (spec.within !== null && spec.within !== undefined && hasState(spec.within));
+  }
+
+  /// Asks again for what matches by its state.
+  function refreshStates() {
+    let known = null;
+    for (const one of watched) {
+      if (!one.changing) continue;
+      known ??= trees.filter((root) => root === doc || (isShadowRoot(root) && isConnected(hostOf(root))));
+      one.found = new Set(search(one, known));
+    }
+  }
+
+  /// Custom elements of some trees that could have the role of a locator by their internals.
+  function doubtful(one, from) {
+    if (one.spec.by !== "role" || one.scope === "no") return;
+    for (const root of from) {
+      for (const element of query(root, NO_HOST)) if (localName(element).includes("-") && !hasAttribute(element, "role") && !one.cleared.has(element)) one.doubts.add(element);
+    }
+  }
+
+  /// Whether a person could see anything of an element, by the cheapest question.
+  function couldBeSeen(element) {
+    return isConnected(element) && (checkVisibility(element, { visibilityProperty: true, opacityProperty: true }) || css(computedStyle(element), "display") === "contents");
   }
 
   function refresh() {
@@ -118,11 +155,14 @@ const paint = (() => {
     if (all || changed !== null) {
       const small = elements <= SMALL;
       if (all || small) {
-        const trees = roots(true);
-        elements = trees.elements;
-        for (const root of trees.roots) watch(root);
-        suspect(trees.suspects);
-        for (const one of watched) one.found = new Set(search(one, trees.roots));
+        const now_ = roots(true);
+        elements = now_.elements;
+        for (const root of now_.roots) watch(root);
+        suspect(now_.suspects);
+        for (const one of watched) {
+          one.found = new Set(search(one, now_.roots));
+          doubtful(one, now_.roots);
+        }
         all = false;
         return;
       }
@@ -143,7 +183,10 @@ const paint = (() => {
           if (root !== null) watch(root);
           else if (suspects.length < 50 && isSuspect(element, time)) suspects.push(element);
         }
-        for (const one of watched) for (const element of search(one, [target])) one.found.add(element);
+        for (const one of watched) {
+          for (const element of search(one, [target])) one.found.add(element);
+          doubtful(one, [target]);
+        }
       }
       suspect(suspects);
       for (const one of watched) for (const element of one.found) if (!isConnected(element) || !stillMatches(one.spec, element)) one.found.delete(element);
@@ -192,9 +235,9 @@ const paint = (() => {
   /// `seen`, `unsure` or `no`, by style, geometry and hit test.
   function judge(spec, element) {
     if (!isConnected(element)) return "no";
-    const facts = factsOf(element, spec.by === "text");
+    const facts = factsOf(element, spec.by === "text" ? meantBy(element, spec) : null);
     if (!facts.rendered || !facts.visibility || facts.opacity < 20) return "no";
-    if (facts.font !== null && facts.font <= 0) return "no";
+    if (facts.font !== null && facts.font < MIN_FONT) return "no";
     if (facts.boxes.every((box) => box[2] <= 0 || box[3] <= 0)) return "no";
     if (facts.shown === null && facts.cut !== "below") return "no";
     if (facts.shown !== null && (facts.shown[2] <= 0 || facts.shown[3] <= 0)) return "no";
@@ -208,17 +251,25 @@ const paint = (() => {
   }
 
   function count(one) {
-    const now_ = { t: clock(), seen: 0, unsure: 0, text: null, shown: [] };
+    const now_ = { t: clock(), seen: 0, unsure: 0, text: null, shown: [], doubts: [] };
     let left = MAX_CANDIDATES;
     for (const element of one.found) {
+      if (!couldBeSeen(element)) continue;
       left -= 1;
-      if (left < 0) break;
-      let answer = judge(one.spec, element);
+      let answer = left < 0 ? "unsure" : judge(one.spec, element);
       if (answer === "seen" && one.scope === "maybe") answer = "unsure";
       if (answer === "no") continue;
       now_.shown.push(element);
       now_[answer] += 1;
       now_.text ??= bounded(renderedText(element).slice(0, 300))[0];
+    }
+    for (const element of one.doubts) {
+      if (one.cleared.has(element) || one.found.has(element)) continue;
+      if (!isConnected(element)) one.doubts.delete(element);
+      else if (couldBeSeen(element) && judge({ by: "css" }, element) !== "no") {
+        now_.doubts.push(element);
+        one.toAsk.add(element);
+      }
     }
     return now_;
   }
@@ -230,6 +281,7 @@ const paint = (() => {
     lastLook = time;
     try {
       refresh();
+      refreshStates();
       for (const one of watched) {
         const next = count(one);
         if (one.last === null) note(one, next);
@@ -247,7 +299,7 @@ const paint = (() => {
       const next = one.next;
       if (next === undefined || next === null) continue;
       one.next = null;
-      if (one.last !== null && next.seen === one.last.seen && next.unsure === one.last.unsure) continue;
+      if (one.last !== null && next.seen === one.last.seen && next.unsure === one.last.unsure && next.doubts.length === one.last.doubts.length) continue;
       const more = next.seen + next.unsure > one.last.seen + one.last.unsure;
       if (more && next.shown.some((element) => !isConnected(element) || !stillMatches(one.spec, element))) continue;
       note(one, next);
@@ -257,16 +309,24 @@ const paint = (() => {
   }
 
   function note(one, next) {
-    const sample = { t: next.t, seen: next.seen, unsure: next.unsure, text: next.text };
+    const sample = { t: next.t, seen: next.seen, unsure: next.unsure, text: next.text, doubts: next.doubts };
     if (one.samples.length < MAX_SAMPLES) one.samples.push(sample);
     else one.cut += 1;
     one.last = sample;
   }
 
+  /// A sample as it is told: doubts that Chromium has dispelled do not count any more.
+  function told(one, { t, seen, unsure, text, doubts }) {
+    return { t, seen, unsure: unsure + doubts.filter((element) => !one.cleared.has(element)).length, text };
+  }
+
   function state() {
     return {
+      doubts: watched.reduce((sum, one) => sum + one.toAsk.size, 0),
       token: config.token, document: documentId, url: location.href.slice(0, 300), gone, longest: Math.round(longest * 1000),
-      watched: watched.map((one) => ({ before: one.before, samples: one.samples, cut: one.cut, lost: one.lost, first: one.first ?? null })),
+      watched: watched.map((one) => ({
+        before: one.before, samples: one.samples.map((sample) => told(one, sample)), cut: one.cut, lost: one.lost, first: one.first ? told(one, one.first) : null,
+      })),
     };
   }
 
@@ -299,7 +359,27 @@ const paint = (() => {
     return [JSON.stringify({ elements }), [], list];
   }
 
+  let inQuestion = [];
+  /// The custom elements whose role is in question.
+  function doubts() {
+    inQuestion = [...new Set(watched.flatMap((one) => [...one.toAsk]))].filter((element) => isConnected(element)).slice(0, 50);
+    return ["{}", inQuestion];
+  }
+
+  /// Chromium's roles of what `doubts` gave, null where it has none: who has another role than a locator is no match of it.
+  function dispel(token, answers) {
+    answers.forEach((role, index) => {
+      for (const one of watched) {
+        if (!one.toAsk.delete(inQuestion[index])) continue;
+        if (role !== null && role !== one.spec.role) one.cleared.add(inQuestion[index]);
+      }
+    });
+    return JSON.stringify(config !== null && config.token === token ? state() : null);
+  }
+
   return {
+    doubts,
+    dispel,
     pending,
     arm: (next) => JSON.stringify(arm(next)),
     disarm,

@@ -4,52 +4,104 @@ let faded = [];
 const CLEAR = "rgba(0, 0, 0, 0)";
 const computedAlpha = (element, name) => colour(css(computedStyle(element), name))[3];
 
-/// One way: keyframe, and whether it took effect on an element.
+/// The text of each element that was last looked at for a locator by text, as `[text node, from, to]`; null where all of its text counts.
+const lastMeant = new WeakMap();
+const meantTexts = (element) => lastMeant.get(element)?.map(([node]) => node) ?? textsIn(element);
+
+/// The elements that a text is painted by: its parent in the flat tree and in the document.
+const holdersOf = (text) => [flatParent(text), isShadowRoot(parentNode(text)) ? hostOf(parentNode(text)) : parentNode(text)].filter(isElement);
+
+/// Whether something inside an element is what paints its text, or the element has no text. Anything else on top of it is a cover.
+function holdsText(element, other) {
+  const texts = meantTexts(element);
+  return texts.length === 0 || texts.some((text) => holdersOf(text).includes(other));
+}
+
+/// Text is cleared by its fill colour alone: `color` would take along what is painted in `currentcolor`.
+const CLEAR_TEXT = { webkitTextFillColor: CLEAR, textShadow: "none", textDecorationColor: CLEAR, textEmphasisColor: CLEAR, webkitTextStrokeColor: CLEAR };
+const CLEAR_SVG = { fillOpacity: "0", strokeOpacity: "0" };
+const isSvg = (element) => namespaceOf(element) === SVG;
+
+/// One way: keyframe by element, and whether it took effect on an element.
 const WAYS = {
   text_colour: [
-    { color: CLEAR, textShadow: "none", textDecorationColor: CLEAR, textEmphasisColor: CLEAR },
-    (element) => computedAlpha(element, "-webkit-text-fill-color") === 0 && css(computedStyle(element), "text-shadow") === "none" && computedAlpha(element, "text-decoration-color") === 0,
+    (element) => (isSvg(element) ? CLEAR_SVG : CLEAR_TEXT),
+    (element) => {
+      const style = computedStyle(element);
+      if (isSvg(element)) return css(style, "fill-opacity") === "0" && css(style, "stroke-opacity") === "0";
+      return computedAlpha(element, "-webkit-text-fill-color") === 0 && css(style, "text-shadow") === "none" && computedAlpha(element, "text-decoration-color") === 0
+        && colour(css(computedStyle(element, "::first-line"), "-webkit-text-fill-color"))[3] === 0;
+    },
   ],
-  opacity: [{ opacity: "0" }, (element) => Number(css(computedStyle(element), "opacity")) === 0],
-  filter: [{ filter: "opacity(0)" }, (element) => css(computedStyle(element), "filter") === "opacity(0)"],
-  clip_path: [{ clipPath: "inset(100%)" }, (element) => css(computedStyle(element), "clip-path") === "inset(100%)"],
+  opacity: [() => ({ opacity: "0" }), (element) => Number(css(computedStyle(element), "opacity")) === 0],
+  filter: [() => ({ filter: "opacity(0)" }), (element) => css(computedStyle(element), "filter") === "opacity(0)"],
+  clip_path: [() => ({ clipPath: "inset(100%)" }), (element) => css(computedStyle(element), "clip-path") === "inset(100%)"],
 };
 
-/// Colours that follow `color` where the page set none; they are no text.
-const FOLLOWERS = ["borderTopColor", "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor"];
+function holdAt(element, keyframe, pseudoElement) {
+  const animation = animate(element, [keyframe, keyframe], { duration: 1000, fill: "both", composite: "replace", ...(pseudoElement === undefined ? {} : { pseudoElement }) });
+  animation.pause();
+  animation.currentTime = 500;
+  faded.push(animation);
+}
+
+/// Keeps the text of an element, or of what it generates, as it is while its parent's is cleared, which it would inherit.
+function keep(element, pseudo) {
+  const style = computedStyle(element, pseudo);
+  const names = isSvg(element) ? CLEAR_SVG : CLEAR_TEXT;
+  holdAt(element, Object.fromEntries(Object.keys(names).map((name) => [name, css(style, name.startsWith("webkit") ? `-${dashed(name)}` : dashed(name))])), pseudo);
+}
 const dashed = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function start(elements, [keyframe]) {
-  for (const element of elements) {
-    const frame = { ...keyframe };
-    if (keyframe.color !== undefined) for (const name of FOLLOWERS) frame[name] = css(computedStyle(element), dashed(name));
-    const animation = animate(element, [frame, frame], { duration: 1000, fill: "both", composite: "replace" });
-    animation.pause();
-    animation.currentTime = 500;
-    faded.push(animation);
-  }
+/// What lies in an element and would inherit a clear text colour without being the text that is meant.
+function bystanders(element, holders) {
+  const kept = new Set();
+  for (const text of textsIn(element)) for (const holder of holdersOf(text).slice(0, 1)) if (!holders.includes(holder)) kept.add(holder);
+  for (const holder of holders) for (const control of query(holder, "input,textarea,select").slice(0, 20)) kept.add(control);
+  return [...kept];
+}
+
+/// Whether nothing but text is painted in an element, so that it can be taken away as a whole.
+function paintsOnlyText(element) {
+  const all = [element, ...query(element, "*").slice(0, 200)];
+  return all.every((at) => {
+    const style = computedStyle(at);
+    const [width, edge] = ["border-top-width", "border-top-style"].map((name) => css(style, name));
+    return !REPLACED.has(localName(at)) && !CONTROLS.has(localName(at)) && rootOf(at) === null && colour(css(style, "background-color"))[3] === 0 && css(style, "background-image") === "none"
+      && css(style, "box-shadow") === "none" && (edge === "none" || Number.parseFloat(width) === 0) && ["::before", "::after"].every((kind) => /^(none|normal)$/.test(css(computedStyle(at, kind), "content")));
+  });
 }
 
 /// Makes an element of a look transparent; gives the way that took effect, or `none`.
 function fade(look, index) {
   restore();
-  const element = held(look, index);
-  const holders = [...new Set(textsIn(element).filter((text) => textRects(text).some((box) => !isEmpty(box))).map((text) => parentNode(text)).map((parent) => (isShadowRoot(parent) ? hostOf(parent) : parent)))].filter(isElement);
+  const shown = shownFor(look, index);
+  const byText = Boolean(lastMeant.get(shown));
+  const instead = byText ? null : drawnInstead(shown, textPieces(textsIn(shown)));
+  const element = instead?.at ?? shown;
+  const texts = instead !== null ? [] : meantTexts(element).filter((text) => textRects(text).some((box) => !isEmpty(box)));
+  const holders = [...new Set(texts.flatMap((text) => holdersOf(text).slice(0, 1)))];
   const clipsText = holders.some((holder) => {
     for (let at = holder; at !== null; at = flatParent(at)) if (css(computedStyle(at), "background-clip").includes("text")) return true;
     return false;
   });
+  const whole = ["opacity", "filter", "clip_path"];
   const ways = [];
   if (holders.length > 0 && !clipsText) {
-    ways.push(["text_colour", holders]);
-    // Without a way to take the text alone, what is behind it in its own boxes would be taken along, and prove nothing.
-    const painted = (at) => colour(css(computedStyle(at), "background-color"))[3] > 0 || css(computedStyle(at), "background-image") !== "none";
-    if (![element, ...holders].some(painted)) for (const name of ["opacity", "filter", "clip_path"]) ways.push([name, [element]]);
-  } else for (const name of ["opacity", "filter", "clip_path"]) ways.push([name, holders.length > 0 ? [element, ...holders] : [element]]);
+    // Highlights and selections have colours of their own, which nothing takes away.
+    const ownColours = CSS.highlights.size > 0 || selectionOf(doc)?.type === "Range";
+    if (!ownColours) ways.push(["text_colour", holders]);
+    // Without a way to take the text alone, what is behind or upon it would be taken along, and prove nothing.
+    if (holders.every(paintsOnlyText)) for (const name of whole) ways.push([name, holders]);
+  } else for (const name of whole) ways.push([name, holders.length > 0 ? [element, ...holders] : [element]]);
   for (const [name, elements] of ways) {
-    start(elements, WAYS[name]);
-    const took = name === "text_colour" ? elements.every(WAYS[name][1]) : WAYS[name][1](elements[0]);
-    if (took) return name;
+    const [keyframe, took] = WAYS[name];
+    if (name === "text_colour") {
+      bystanders(element, holders).forEach((one) => keep(one));
+      for (const holder of holders) for (const kind of ["::before", "::after"]) if (!/^(none|normal)$/.test(css(computedStyle(holder, kind), "content"))) keep(holder, kind);
+    }
+    for (const one of elements) holdAt(one, keyframe(one));
+    if (name === "text_colour" || holders.length > 0 && !clipsText ? elements.every(took) : took(elements[0])) return name;
     restore();
   }
   return "none";

@@ -268,11 +268,15 @@ const BARRED = new Set(["button", "fieldset", "input", "optgroup", "option", "se
 
 function isEnabled(element) {
   if (BARRED.has(localName(element)) && matchesSelector(element, ":disabled")) return false;
+  let open = true;
+  let told = null;
   for (let at = element; at !== null; at = composedParent(at)) {
-    const value = getAttribute(at, "aria-disabled");
-    if (value !== null) return value.toLowerCase() !== "true";
+    if (open && hasAttribute(at, "inert")) return false;
+    // A modal dialog is not inert with what is around it.
+    if (localName(at) === "dialog" && matchesSelector(at, ":modal")) open = false;
+    told ??= getAttribute(at, "aria-disabled");
   }
-  return true;
+  return told === null || told.toLowerCase() !== "true";
 }
 
 function isEditable(element) {

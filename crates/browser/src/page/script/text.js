@@ -122,6 +122,58 @@ function textTest(value, exact, regex) {
   return { regex: null, exact, text, of: exact ? (seen) => fold(seen) === text : (seen) => fold(seen).toLowerCase().includes(text) };
 }
 
+const MOST_MAPPED = 100000;
+const MOST_OCCURRENCES = 12;
+
+/// Where in an element the text of a locator stands: its occurrences, each as parts `[text node, from, to]` that are not white space. Null
+/// when that is not text of its own: the label of a button, an option, a control's value.
+function meantBy(element, spec) {
+  const tag = localName(element);
+  if (tag === "input" || tag === "option" || tag === "optgroup" || tag === "textarea") return null;
+  const test = textTest(spec.value, spec.exact, spec.regex);
+  const nodes = textOf(element, false).nodes;
+  let text = "";
+  const places = [];
+  for (const node of nodes) {
+    const data = dataOf(node);
+    if (text.length + data.length > MOST_MAPPED) return null;
+    for (let i = 0; i < data.length; i += 1) {
+      const unit = data[i];
+      if (unit === "\u200b" || unit === "\u00ad") continue;
+      const gap = /\s/.test(unit);
+      if (gap && (text === "" || text.endsWith(" "))) continue;
+      text += gap ? " " : unit;
+      places.push([node, i]);
+    }
+  }
+  text = text.trimEnd();
+  const spans = [];
+  if (test.regex !== null) {
+    for (const match of text.matchAll(new RegExp(test.regex.source, `${test.regex.flags}g`))) {
+      if (match[0].trim() !== "") spans.push([match.index, match.index + match[0].length]);
+      if (spans.length >= MOST_OCCURRENCES) break;
+    }
+  } else if (test.exact) spans.push([0, text.length]);
+  else {
+    const lower = text.toLowerCase();
+    // A letter whose lower case is longer: places do not fit any more, and all of the text is meant.
+    if (lower.length !== text.length) spans.push([0, text.length]);
+    else for (let at = lower.indexOf(test.text); at !== -1 && spans.length < MOST_OCCURRENCES; at = lower.indexOf(test.text, at + 1)) spans.push([at, at + test.text.length]);
+  }
+  const found = spans.map(([from, to]) => {
+    const parts = [];
+    for (let i = from; i < to; i += 1) {
+      if (text[i] === " ") continue;
+      const [node, at] = places[i];
+      const last = parts[parts.length - 1];
+      if (last !== undefined && last[0] === node) last[2] = at + 1;
+      else parts.push([node, at, at + 1]);
+    }
+    return parts;
+  });
+  return found.filter((parts) => parts.length > 0).length > 0 ? found.filter((parts) => parts.length > 0) : null;
+}
+
 const INLINE = new Set(["inline", "inline-block", "inline-flex", "inline-grid", "contents", "ruby", "ruby-text"]);
 
 /// Text that is rendered: no `display: none`, no `visibility: hidden`, blocks apart.
@@ -154,9 +206,11 @@ function renderedText(element) {
     const display = css(style, "display");
     if (display === "none") return;
     const apart = !INLINE.has(display);
+    // What is in a closed `details`, in skipped content or only stands in for something else has no box, or one that is never painted.
+    if (display !== "contents" && !checkVisibility(node)) return;
     if (apart) add(" ");
     const shown = css(style, "visibility") === "visible";
-    for (const child of flatChildren(node)) if (shown || isElement(child)) visit(child, depth + 1);
+    for (const child of flatChildren(node)) if ((shown || isElement(child)) && !leavesOut(node, child)) visit(child, depth + 1);
     if (apart) add(" ");
   };
   visit(element, 0);

@@ -12,6 +12,7 @@ mod nearest;
 mod number;
 mod roles;
 mod selector;
+mod start;
 mod step;
 mod target;
 mod urls;

@@ -1,9 +1,11 @@
 //! `target`: the origin under test.
 
+use url::Url;
+
 use super::cursor::{Cursor, Problems};
-use super::number::duration;
+use super::start;
 use super::urls::{self, Origins, Tail, exact_origin, origin, refused_origin};
-use crate::contract::{HttpCriterion, Millis, ParseOptions, Ready, Start, Target};
+use crate::contract::{HttpCriterion, ParseOptions, Target};
 
 const FIELDS: &[&str] = &["url", "allow", "refuse", "start", "http"];
 const HINT: &str = "write: target: { url: http://127.0.0.1:4173/ }";
@@ -26,11 +28,11 @@ pub(super) fn target(cursor: &Cursor<'_>, options: &ParseOptions, problems: &mut
         refuse(&c, own.as_deref(), allow.as_deref().unwrap_or_default(), problems)
     });
     let start = match fields.take("start") {
-        Some(c) => start(&c, problems).map(Some),
+        Some(c) => start::start(&c, url.as_ref(), problems).map(Some),
         None => Some(None),
     };
     let http = match fields.take("http") {
-        Some(c) => http(&c, problems),
+        Some(c) => http(&c, url.as_ref(), problems),
         None => Some(Vec::new()),
     };
     if !fields.finish(problems, "target", FIELDS) || !problems.clean(mark) {
@@ -85,69 +87,16 @@ fn refuse(cursor: &Cursor<'_>, own: Option<&str>, allowed: &[String], problems: 
     problems.clean(mark).then_some(origins)
 }
 
-fn start(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Start> {
-    const HINT: &str = "write: start: { command: [npm, run, preview], ready: { path: / } }";
-    let mark = problems.mark();
-    let mut fields = cursor.fields(problems, HINT)?;
-    let command = fields
-        .required("command", problems, HINT)
-        .and_then(|c| command(&c, problems));
-    let ready = fields
-        .required("ready", problems, HINT)
-        .and_then(|c| ready(&c, problems));
-    if !fields.finish(problems, "start", &["command", "ready"]) || !problems.clean(mark) {
-        return None;
-    }
-    Some(Start {
-        command: command?,
-        ready: ready?,
-    })
-}
-
-fn command(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Vec<String>> {
-    let mark = problems.mark();
-    let mut words = Vec::new();
-    for (i, item) in cursor
-        .required_items(problems, "write the program and its arguments: [npm, run, preview]")?
-        .iter()
-        .enumerate()
-    {
-        let word = if i == 0 {
-            item.some_text(problems)
-        } else {
-            item.text(problems).map(str::to_owned)
-        };
-        if let Some(word) = word {
-            if word.contains('\0') {
-                let _: Option<()> = item.wrong(problems, "an argument holds no NUL", "take it away");
-            }
-            words.push(word);
-        }
-    }
-    problems.clean(mark).then_some(words)
-}
-
-fn ready(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Ready> {
-    let mark = problems.mark();
-    let mut fields = cursor.fields(problems, "write: ready: { path: /health }")?;
-    let path = path(fields.required("path", problems, "write: path: /"), problems);
-    let status = status(fields.take("status"), problems);
-    let within = fields
-        .take("within")
-        .map_or(Some(Millis(30_000)), |c| duration(&c, problems));
-    if !fields.finish(problems, "ready", &["path", "status", "within"]) || !problems.clean(mark) {
-        return None;
-    }
-    Some(Ready {
-        path: path?,
-        status: status?,
-        within: within?,
-    })
-}
-
-fn http(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Vec<HttpCriterion>> {
+fn http(cursor: &Cursor<'_>, url: Option<&Url>, problems: &mut Problems) -> Option<Vec<HttpCriterion>> {
     const HINT: &str = "write: - { path: /health, status: 200 }";
     let mark = problems.mark();
+    if url.is_some_and(|url| url.scheme() != "http") {
+        return cursor.wrong(
+            problems,
+            "plain HTTP criteria are checked over http only",
+            "leave http out, and expect it in the page with navigate or request",
+        );
+    }
     let mut criteria = Vec::new();
     for item in cursor.some_items(problems, HINT)? {
         let Some(mut fields) = item.fields(problems, HINT) else {
@@ -163,11 +112,11 @@ fn http(cursor: &Cursor<'_>, problems: &mut Problems) -> Option<Vec<HttpCriterio
     problems.clean(mark).then_some(criteria)
 }
 
-fn path(cursor: Option<Cursor<'_>>, problems: &mut Problems) -> Option<String> {
+pub(super) fn path(cursor: Option<Cursor<'_>>, problems: &mut Problems) -> Option<String> {
     urls::path(&cursor?, &Origins::of(None), Tail::Query, problems)
 }
 
-fn status(cursor: Option<Cursor<'_>>, problems: &mut Problems) -> Option<u16> {
+pub(super) fn status(cursor: Option<Cursor<'_>>, problems: &mut Problems) -> Option<u16> {
     match cursor {
         Some(c) => super::expectation::status(&c, problems),
         None => Some(200),

@@ -92,7 +92,7 @@ fn has_stray_characters(text: &str) -> bool {
     text.chars().any(char::is_control) || text.trim() != text
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
         Some(Host::Ipv6(ip)) => ip.is_loopback(),

@@ -5,6 +5,7 @@
 
 mod expectation;
 mod locator;
+mod start;
 mod step;
 
 use serde_json::{Map, Value, json};
@@ -143,25 +144,7 @@ fn target() -> Value {
                 "items": { "type": "string", "pattern": "^[hH][tT][tT][pP][sS]?://(\\*\\.)?[^/?#@*\\s]+/?$" },
                 "description": "Third parties (fonts, analytics) that are refused without holding it against the page: exact origins, or https://*.host."
             },
-            "start": {
-                "type": "object", "additionalProperties": false, "required": ["command", "ready"],
-                "description": "How jurat starts the app; leave it out when it runs already.",
-                "properties": {
-                    "command": {
-                        "type": "array", "minItems": 1, "items": { "type": "string" },
-                        "description": "The program and its arguments; there is no shell."
-                    },
-                    "ready": {
-                        "type": "object", "additionalProperties": false, "required": ["path"],
-                        "description": "When the app counts as started.",
-                        "properties": {
-                            "path": { "$ref": "#/$defs/path" },
-                            "status": status(Some(200), "The status that means ready."),
-                            "within": duration("30s", "How long to wait for it.")
-                        }
-                    }
-                }
-            },
+            "start": start::start(),
             "http": {
                 "type": "array", "minItems": 1,
                 "description": "Plain HTTP criteria, checked before the browser opens.",

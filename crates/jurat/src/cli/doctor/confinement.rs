@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use jurat_browser::find::{Machine, search};
 use jurat_core::confinement::Sandbox;
 use jurat_guard::lane;
-use jurat_guard::supervise::{SandboxPlan, User};
+use jurat_guard::supervise::{Ownership, SandboxPlan, Supervisor, User};
 
 use super::{Finding, State};
-use crate::engine::Settings;
+use crate::engine::{self, Settings};
 
 /// Whether Chromium's own sandbox can be on.
 pub(super) fn sandbox(settings: &Settings) -> Finding {
@@ -27,11 +27,31 @@ pub(super) fn sandbox(settings: &Settings) -> Finding {
     )
 }
 
+/// What this machine offers, by trying it.
+pub(super) fn probe(settings: &Settings) -> Result<lane::Probe, String> {
+    let runtime = engine::runtime().map_err(|e| format!("the runtime does not start: {e}"))?;
+    let browser = search(&Machine, settings.browser.as_deref()).chosen().ok();
+    let order = lane::Order {
+        // Nothing runs in the lane that is built for this.
+        program: browser.map_or_else(|| PathBuf::from("/usr/bin/env"), |b| b.path),
+        listeners: 1,
+        temporary: std::env::temp_dir(),
+        display: Vec::new(),
+    };
+    let supervisor =
+        Supervisor::new(Ownership::Process).map_err(|e| format!("orphans cannot be followed here: {e}"))?;
+    Ok(runtime.block_on(lane::probe(&order, &settings.lane, &supervisor)))
+}
+
 /// The confinement that there will be, against the one that is accepted.
-pub(super) fn level(settings: &Settings) -> Finding {
+pub(super) fn level(settings: &Settings, probe: &Result<lane::Probe, String>) -> Finding {
     const NAME: &str = "confinement";
-    let (probe, accepted) = (lane::probe(), settings.accept_confinement);
-    let why = unavailable(&probe);
+    let probe = match probe {
+        Ok(probe) => probe,
+        Err(error) => return Finding::new(NAME, State::Bad, error.clone()),
+    };
+    let accepted = settings.accept_confinement;
+    let why = unavailable(probe);
     if probe.level.satisfies(accepted) {
         return Finding::new(
             NAME,
@@ -76,19 +96,16 @@ fn unavailable(probe: &lane::Probe) -> String {
     }
 }
 
-/// Bubblewrap, which lanes will need.
-pub(super) fn bubblewrap() -> Finding {
+/// Bubblewrap, which lanes are made with.
+pub(super) fn bubblewrap(settings: &Settings) -> Finding {
     const NAME: &str = "bubblewrap";
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found: Option<PathBuf> = std::env::split_paths(&path)
-        .map(|folder| folder.join("bwrap"))
-        .find(|p| p.is_file());
-    match found {
-        Some(path) => Finding::new(
+    match lane::find_bwrap(&settings.lane) {
+        Ok(path) => Finding::new(NAME, State::Good, path.display().to_string()),
+        Err(why) => Finding::new(
             NAME,
-            State::Info,
-            format!("{}; this version does not use it yet", path.display()),
-        ),
-        None => Finding::new(NAME, State::Info, "not found; this version does not need it"),
+            State::Warn,
+            "not found; without it the browser sees the host's files",
+        )
+        .todo(why),
     }
 }

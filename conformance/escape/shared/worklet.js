@@ -1,0 +1,2 @@
+// An audio worklet whose module imports another.
+import '{{tcp1}}/hit?audio';
