@@ -8,22 +8,38 @@ use jurat_core::observation::ListenerSocket;
 
 /// `TCP_LISTEN` as it stands in the table.
 const LISTEN: &str = "0A";
+/// Most readings of the table after the first.
+const READINGS: usize = 8;
 
 /// The listening sockets at `port`, seen from the network namespace of `pid`, or from our own; in order of inodes. None where
 /// the tables cannot be read. With `holders` a process is looked for that holds each, which reads much of /proc.
 pub fn listeners(pid: Option<i32>, port: u16, holders: bool) -> Option<Vec<ListenerSocket>> {
-    let process = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
-    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}"));
-    let (v4, v6) = (table("tcp").ok()?, table("tcp6").unwrap_or_default());
-    let mut sockets: Vec<ListenerSocket> = v4
-        .lines()
-        .chain(v6.lines())
-        .filter_map(|row| listening(row, port))
-        .collect();
-    sockets.sort_by_key(|socket| socket.inode);
+    // The table is no snapshot: while others open and close sockets, a row can be passed over or told twice. What two readings in a row
+    // agree on stands; on a host that never rests, the last one.
+    let mut sockets = read(pid, port)?;
+    for _ in 0..READINGS {
+        let again = read(pid, port)?;
+        let agreed = again == sockets;
+        sockets = again;
+        if agreed {
+            break;
+        }
+    }
     if holders && !sockets.is_empty() {
         hold(&mut sockets);
     }
+    Some(sockets)
+}
+
+/// One reading of the table, in order of inodes, each once.
+fn read(pid: Option<i32>, port: u16) -> Option<Vec<ListenerSocket>> {
+    let process = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}"));
+    let (v4, v6) = (table("tcp").ok()?, table("tcp6").unwrap_or_default());
+    let rows = v4.lines().chain(v6.lines());
+    let mut sockets: Vec<ListenerSocket> = rows.filter_map(|row| listening(row, port)).collect();
+    sockets.sort_by_key(|socket| socket.inode);
+    sockets.dedup_by_key(|socket| socket.inode);
     Some(sockets)
 }
 
