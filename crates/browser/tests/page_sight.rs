@@ -183,6 +183,36 @@ fn twins() -> Vec<(&'static str, String, String)> {
             "<iframe style='opacity:0' srcdoc='<p>words</p>'></iframe>".into(),
         ),
         (
+            "frame scaled to nothing",
+            "<iframe style='transform:scale(.8)' srcdoc='<p>words</p>'></iframe>".into(),
+            "<iframe style='transform:scale(.1)' srcdoc='<p>words</p>'></iframe>".into(),
+        ),
+        (
+            "a child's box in the colour of the text",
+            "<p style='position:relative'>words<i style='position:absolute;inset:0 0 0 50%;background:currentColor;opacity:.1'></i></p>".into(),
+            "<p style='position:relative'>words<i style='position:absolute;inset:0;background:currentColor'></i></p>".into(),
+        ),
+        (
+            "a child with text of its own upon it",
+            "<p style='position:relative'>words<b style='position:absolute;left:200px'>more</b></p>".into(),
+            "<p style='position:relative'>words<b style='position:absolute;left:0;background:#fff'>more more more</b></p>".into(),
+        ),
+        ("a part of it", "<p>wo<b>rd</b>s</p>".into(), "<p>wo<b style='visibility:hidden'>rd</b>s</p>".into()),
+        (
+            "text beside a hidden one that says the same",
+            "<p>words <span hidden>words, more</span></p>".into(),
+            "<p>none <span hidden>words, more</span></p>".into(),
+        ),
+        ("discs", p("-webkit-text-security:none"), p("-webkit-text-security:disc")),
+        ("inset shadow", in_div("box-shadow:inset 0 0 0 999px #eee"), in_div("box-shadow:inset 0 0 0 999px #000")),
+        ("border below", in_div("border:30px solid #eee;margin-top:-10px;height:0;line-height:0"), in_div("border:30px solid #000;height:0;line-height:0")),
+        (
+            "highlight",
+            "<style>::highlight(h){color:#060}</style><p id=p>words</p><script>const r=new Range();r.selectNodeContents(p);CSS.highlights.set('h',new Highlight(r))</script>".into(),
+            "<style>::highlight(h){color:transparent}</style><p id=p>words</p><script>const r=new Range();r.selectNodeContents(p);CSS.highlights.set('h',new Highlight(r))</script>".into(),
+        ),
+        ("bare text in details", "<details open><summary>x</summary>words</details>".into(), "<details><summary>x</summary>words</details>".into()),
+        (
             "covered frame",
             "<iframe srcdoc='<p>words</p>'></iframe>".into(),
             format!(

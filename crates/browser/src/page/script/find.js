@@ -119,6 +119,18 @@ function couldBe(element, role) {
   return ["cell", "gridcell", "columnheader", "rowheader", "textbox", "combobox", "listbox", "banner", "contentinfo", "region", "form", "switch", "button"].includes(role);
 }
 
+/// Custom elements that could have any role by their `ElementInternals`, which only Chromium can tell; at most `room`.
+function byInternals(trees, room) {
+  const found = [];
+  for (const root of trees) {
+    for (const element of query(root, NO_HOST)) {
+      if (found.length >= room) return found;
+      if (localName(element).includes("-") && !hasAttribute(element, "role") && checkVisibility(element)) found.push([element, false, null]);
+    }
+  }
+  return found;
+}
+
 function describe(element, spec, matched) {
   const [text, textCut] = bounded(renderedText(element));
   let seen = matched;
@@ -208,6 +220,7 @@ function find(spec) {
   const ax = spec.ax && elements <= spec.ax_elements;
   const all = { attributes: [], ...spec, ax };
   let found = candidates(all, trees);
+  if (ax && spec.by === "role") found = found.concat(byInternals(trees, AX_CANDIDATES - found.length));
   if (spec.scopes !== null) {
     const scopes = spec.scopes.map(([look, index]) => held(look, index));
     found = found.filter(([element]) => scopes.some((scope) => scope !== element && composedContains(scope, element)));

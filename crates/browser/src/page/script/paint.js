@@ -223,7 +223,7 @@ const paint = (() => {
   function stillMatches(spec, element) {
     const test = spec.value === null ? null : textTest(spec.value, spec.exact, spec.regex);
     switch (spec.by) {
-      case "text": return test.of(fullText(element, Infinity) ?? "");
+      case "text": return test.of(fullText(element, Infinity) ?? "") || test.of(renderedText(element));
       case "css": return matchesSelector(element, spec.value);
       case "placeholder": return test.of(getAttribute(element, "placeholder") ?? "");
       case "testid": return spec.regex ? test.of(getAttribute(element, "data-testid") ?? "") : getAttribute(element, "data-testid") === spec.value;

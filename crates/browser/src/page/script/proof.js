@@ -17,15 +17,17 @@ function holdsText(element, other) {
   return texts.length === 0 || texts.some((text) => holdersOf(text).includes(other));
 }
 
-/// Text is cleared by its fill colour alone: `color` would take along what is painted in `currentcolor`.
-const CLEAR_TEXT = { webkitTextFillColor: CLEAR, textShadow: "none", textDecorationColor: CLEAR, textEmphasisColor: CLEAR, webkitTextStrokeColor: CLEAR };
+/// Text is cleared by `color`, for no animation takes a fill colour. What else an element paints in `currentcolor` keeps its colour.
+const CLEAR_TEXT = { color: CLEAR, textShadow: "none", textDecorationColor: CLEAR, textEmphasisColor: CLEAR };
 const CLEAR_SVG = { fillOpacity: "0", strokeOpacity: "0" };
+const FOLLOWERS = ["borderTopColor", "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor", "backgroundColor", "boxShadow"];
+const asIs = (style, names) => Object.fromEntries(names.map((name) => [name, css(style, dashed(name))]));
 const isSvg = (element) => namespaceOf(element) === SVG;
 
 /// One way: keyframe by element, and whether it took effect on an element.
 const WAYS = {
   text_colour: [
-    (element) => (isSvg(element) ? CLEAR_SVG : CLEAR_TEXT),
+    (element) => (isSvg(element) ? CLEAR_SVG : { ...CLEAR_TEXT, ...asIs(computedStyle(element), FOLLOWERS) }),
     (element) => {
       const style = computedStyle(element);
       if (isSvg(element)) return css(style, "fill-opacity") === "0" && css(style, "stroke-opacity") === "0";
@@ -45,21 +47,15 @@ function holdAt(element, keyframe, pseudoElement) {
   faded.push(animation);
 }
 
-/// Keeps the text of an element, or of what it generates, as it is while its parent's is cleared, which it would inherit.
+/// Keeps an element, or what it generates, as it is while its parent's text is cleared, which it would inherit.
 function keep(element, pseudo) {
   const style = computedStyle(element, pseudo);
-  const names = isSvg(element) ? CLEAR_SVG : CLEAR_TEXT;
-  holdAt(element, Object.fromEntries(Object.keys(names).map((name) => [name, css(style, name.startsWith("webkit") ? `-${dashed(name)}` : dashed(name))])), pseudo);
+  holdAt(element, asIs(style, Object.keys(isSvg(element) && pseudo === undefined ? { ...CLEAR_SVG, color: "" } : CLEAR_TEXT)), pseudo);
 }
 const dashed = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/// What lies in an element and would inherit a clear text colour without being the text that is meant.
-function bystanders(element, holders) {
-  const kept = new Set();
-  for (const text of textsIn(element)) for (const holder of holdersOf(text).slice(0, 1)) if (!holders.includes(holder)) kept.add(holder);
-  for (const holder of holders) for (const control of query(holder, "input,textarea,select").slice(0, 20)) kept.add(control);
-  return [...kept];
-}
+/// What would inherit a clear text colour without holding any of the text.
+const bystanders = (holders) => [...new Set(holders.flatMap((holder) => [...flatChildren(holder)].filter(isElement).slice(0, 200)))].filter((element) => !holders.includes(element));
 
 /// Whether nothing but text is painted in an element, so that it can be taken away as a whole.
 function paintsOnlyText(element) {
@@ -97,7 +93,7 @@ function fade(look, index) {
   for (const [name, elements] of ways) {
     const [keyframe, took] = WAYS[name];
     if (name === "text_colour") {
-      bystanders(element, holders).forEach((one) => keep(one));
+      bystanders(holders).forEach((one) => keep(one));
       for (const holder of holders) for (const kind of ["::before", "::after"]) if (!/^(none|normal)$/.test(css(computedStyle(holder, kind), "content"))) keep(holder, kind);
     }
     for (const one of elements) holdAt(one, keyframe(one));

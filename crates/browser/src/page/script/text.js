@@ -73,6 +73,15 @@ function findText(root, test) {
   if (found.size > 1 && (test.regex || found.size < 5000)) {
     for (const element of [...found]) for (let at = parentNode(element); at !== null && isElement(at); at = parentNode(at)) found.delete(at);
   }
+  // What is shown comes before what is hidden: the text around a hidden match can say the same.
+  for (const element of [...found].slice(0, 50)) {
+    if (checkVisibility(element) || css(computedStyle(element), "display") === "contents") continue;
+    let at = parentNode(element);
+    while (isElement(at) && !checkVisibility(at)) at = parentNode(at);
+    if (!isElement(at) || NO_TEXT.has(localName(at)) || [...found].some((other) => other !== element && contains(at, other) && checkVisibility(other)) || !test.of(renderedText(at))) continue;
+    found.delete(element);
+    found.add(at);
+  }
   return found;
 }
 
@@ -153,9 +162,8 @@ function meantBy(element, spec) {
       if (match[0].trim() !== "") spans.push([match.index, match.index + match[0].length]);
       if (spans.length >= MOST_OCCURRENCES) break;
     }
-  } else if (test.exact) spans.push([0, text.length]);
-  else {
-    const lower = text.toLowerCase();
+  } else if (test.text !== "") {
+    const lower = test.exact ? text : text.toLowerCase();
     // A letter whose lower case is longer: places do not fit any more, and all of the text is meant.
     if (lower.length !== text.length) spans.push([0, text.length]);
     else for (let at = lower.indexOf(test.text); at !== -1 && spans.length < MOST_OCCURRENCES; at = lower.indexOf(test.text, at + 1)) spans.push([at, at + test.text.length]);
