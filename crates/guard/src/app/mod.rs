@@ -1,7 +1,7 @@
 //! The app under test, when jurat starts it: in a lane of its own, reached by the guard alone, gone when its viewport is done.
 //!
 //! The lane has user, pid, ipc, uts, mount and (unless the contract says otherwise) network namespaces of its own, the host's
-//! files read-only without credentials ([`view`]), bounded memory and processes ([`cgroup`]). Invariants: nothing of jurat
+//! files read-only without credentials (`view`), bounded memory and processes (`cgroup`). Invariants: nothing of jurat
 //! runs inside; the app's port exists nowhere on the host; what it forked is gone when [`App::end`] returns, and that is
 //! counted; where no lane can be had the layers say so.
 
