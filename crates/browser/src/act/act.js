@@ -266,7 +266,9 @@
     const options = [...element.options];
     const picked = wanted.map((want) => {
       const fits = (option) => option.value === want || fold(option.label) === fold(want);
-      return options.find((option) => fits(option) && !option.matches(":disabled")) ?? null;
+      // A person chooses what the list offers.
+      const offered = (option) => !option.matches(":disabled") && [option, option.parentElement].every((one) => getComputedStyle(one).display !== "none");
+      return options.find((option) => fits(option) && offered(option)) ?? null;
     });
     if (picked.includes(null)) return { how: "missing", before };
     element.focus({ preventScroll: true });

@@ -25,8 +25,8 @@ struct Target {
 }
 
 impl Tab {
-    /// Gives files to a file input (`element`, or what its label names), or clicks the element and gives them to the chooser that opens. The browser
-    /// process must be able to read them.
+    /// Gives files to a file input (`element`, or what its label names), or clicks the element and gives them to the chooser that opens. Paths
+    /// are as the browser process sees them: that they are there is the caller's to check.
     ///
     /// # Errors
     /// As [`Tab::click`].
@@ -42,12 +42,6 @@ impl Tab {
                 .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
         });
         let given = Some(Untrusted::new(names.collect::<Vec<_>>().join("\n")));
-        if files.iter().any(|file| !file.is_file()) {
-            return Ok(ActionFact {
-                given,
-                ..obstacle(Obstacle::NoFile)
-            });
-        }
         let paths: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
         let frame = self.frame_of(element)?;
         let args = vec![Arg::from(&element.object_id)];

@@ -15,8 +15,10 @@ use super::tree::{self, Process, View};
 const LIMIT: Duration = Duration::from_secs(5);
 /// How long the maker of a lane may take to end after its lane.
 const OWN_END: Duration = Duration::from_secs(1);
-/// How often the tree is walked to find what was forked meanwhile, before it is killed.
-const STOP_ROUNDS: usize = 8;
+/// How often the tree is walked in a round to find what was forked meanwhile.
+const WALKS: usize = 8;
+/// Rounds of killing before what is left is stopped first.
+const KILL_ROUNDS: usize = 4;
 
 /// How a tree ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +105,7 @@ impl Tree {
         let begun = Instant::now();
         let mut known: BTreeMap<(i32, u64), OwnedFd> = BTreeMap::new();
         let mut left;
+        let mut round = 0;
         if let Some(init) = self.init.get() {
             // The kernel kills all others in the namespace before this one is gone, and none of them can fork out of it.
             let _ = pidfd_send_signal(&*init.pidfd, Signal::KILL);
@@ -111,11 +114,17 @@ impl Tree {
             wait(&[&self.pidfd], begun + OWN_END);
         }
         loop {
-            // Stop first: what is stopped cannot fork, and what was forked meanwhile is found by the next walk.
-            for _ in 0..STOP_ROUNDS {
+            // Killed as they are found, and what was forked meanwhile by the next walk. Only a tree that forks faster than that is stopped
+            // first: were we killed in between, what is stopped would stay for ever.
+            let signal = if round < KILL_ROUNDS {
+                Signal::KILL
+            } else {
+                Signal::STOP
+            };
+            for _ in 0..WALKS {
                 let before = known.len();
                 for member in self.alive(View::quick) {
-                    Self::stop(member, &mut known);
+                    Self::signal(member, signal, &mut known);
                 }
                 if known.len() == before {
                     break;
@@ -129,6 +138,7 @@ impl Tree {
             let gone = wait(&fds, begun + LIMIT);
             self.reap(&known);
             left = self.alive(View::whole).len();
+            round += 1;
             if left == 0 || !gone || begun.elapsed() > LIMIT {
                 break;
             }
@@ -143,8 +153,8 @@ impl Tree {
         }
     }
 
-    /// Opens a member that is not known yet and stops it.
-    fn stop(member: Process, known: &mut BTreeMap<(i32, u64), OwnedFd>) {
+    /// Opens a member that is not known yet and sends it a signal.
+    fn signal(member: Process, signal: Signal, known: &mut BTreeMap<(i32, u64), OwnedFd>) {
         if known.contains_key(&(member.pid, member.start)) {
             return;
         }
@@ -154,7 +164,7 @@ impl Tree {
         };
         // Only now is the descriptor known to be of the process that was in the table.
         if member.again().is_some() {
-            let _ = pidfd_send_signal(&pidfd, Signal::STOP);
+            let _ = pidfd_send_signal(&pidfd, signal);
             known.insert((member.pid, member.start), pidfd);
         }
     }

@@ -207,6 +207,13 @@ impl Scene<'_> {
             }
             Action::Upload(upload) => {
                 let files: Vec<_> = upload.files.iter().map(|file| self.folder.join(file)).collect();
+                if files.iter().any(|file| !file.is_file()) {
+                    return Ok(ActionFact {
+                        obstacle: Some(Obstacle::NoFile),
+                        ..ActionFact::default()
+                    });
+                }
+                // Where the browser sees other paths than we do, these are the ones that it sees.
                 let files = (self.stage_files)(&files).unwrap_or(files);
                 tab.upload(element, at, &files, deadline).await?
             }
