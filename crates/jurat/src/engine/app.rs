@@ -329,10 +329,23 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// Who listens at a target's port, read on another thread.
+/// Who listens at a target's addresses, read on another thread.
 fn look(inside: Option<i32>, addresses: &[SocketAddr], holders: bool) -> JoinHandle<Option<Vec<ListenerSocket>>> {
     let port = addresses.first().map_or(0, SocketAddr::port);
-    tokio::task::spawn_blocking(move || listeners(inside, port, holders))
+    let addresses = addresses.to_vec();
+    tokio::task::spawn_blocking(move || {
+        let mut sockets = listeners(inside, port, holders)?;
+        sockets.retain(|socket| answers(&socket.address, &addresses));
+        Some(sockets)
+    })
+}
+
+/// Whether a listener answers at one of these addresses: by its own, or as one for all. The same port of another address is somebody
+/// else's.
+fn answers(listener: &str, addresses: &[SocketAddr]) -> bool {
+    listener
+        .parse::<SocketAddr>()
+        .is_ok_and(|at| at.ip().is_unspecified() || addresses.iter().any(|wanted| wanted.ip() == at.ip()))
 }
 
 fn record_listeners(recorder: &mut Recorder, begin: Vec<ListenerSocket>, end: Vec<ListenerSocket>, here: bool) {
@@ -384,5 +397,23 @@ pub(super) async fn plain_http(
         let mut observation = recorder.observe(&criterion.id, fact);
         NO_VIEWPORT.clone_into(&mut observation.viewport);
         recorder.keep(vec![observation]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_listener_at_another_address_is_somebody_elses() {
+        let target = ["127.0.0.1:4000".parse().unwrap()];
+        for own in ["127.0.0.1:4000", "0.0.0.0:4000", "[::]:4000"] {
+            assert!(answers(own, &target), "{own}");
+        }
+        for other in ["127.0.0.2:4000", "[::1]:4000", "192.0.2.1:4000"] {
+            assert!(!answers(other, &target), "{other}");
+        }
     }
 }
