@@ -191,7 +191,7 @@ struct Scenes {
 struct Closing {
     viewport: String,
     still: Option<(Still, oneshot::Receiver<Vec<u8>>)>,
-    closed: JoinHandle<()>,
+    closed: Option<JoinHandle<()>>,
 }
 
 impl Closing {
@@ -211,7 +211,14 @@ impl Closing {
         Self {
             viewport: viewport.to_owned(),
             still: still.map(|still| (still, picture)),
-            closed,
+            closed: Some(closed),
+        }
+    }
+
+    /// Waits until it is closed.
+    async fn done(&mut self) {
+        if let Some(closed) = self.closed.take() {
+            let _ = closed.await;
         }
     }
 }
@@ -310,6 +317,12 @@ impl Stage {
                     recorder.keep(vec![observation]);
                 }
             }
+            // An app that jurat ends is there as long as its page: else the picture of the end could show the end of the app.
+            if cast.death().is_some()
+                && let Some(closing) = closing.last_mut()
+            {
+                closing.done().await;
+            }
             cast.leave(&mut recorder).await;
             recorder.leave();
         }
@@ -364,8 +377,8 @@ impl Stage {
                 )
             })
         };
-        for context in closing {
-            let _ = context.closed.await;
+        for mut context in closing {
+            context.done().await;
         }
         let last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
         let leftovers = app_left.saturating_add(if last {
