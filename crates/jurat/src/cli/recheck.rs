@@ -31,10 +31,13 @@ pub(super) fn run(args: &Recheck, printer: Printer) -> Exit {
             Exit::from(verdict.verdict)
         }
         Err(error) => {
-            printer.error(
-                &error.to_string(),
-                Some("this bundle proves nothing; run `jurat verify` again"),
-            );
+            let hint = match &error {
+                engine::RecheckError::Source(_) => {
+                    "name the folder that the app was started from, or verify this one with `jurat verify`"
+                }
+                _ => "this bundle proves nothing; run `jurat verify` again",
+            };
+            printer.error(&error.to_string(), Some(hint));
             Exit::Refused
         }
     }

@@ -45,6 +45,9 @@ pub enum RecheckError {
         /// What is wrong.
         why: String,
     },
+    /// The bundle is sound, and is not shown to be of this source tree.
+    #[error("the bundle is sound, but not shown to be of this source: {0}")]
+    Source(String),
 }
 
 /// Checks a bundle and derives its verdict again.
@@ -121,10 +124,6 @@ pub fn derive(bundle: &Bundle) -> Result<Verdict, RecheckError> {
 /// # Errors
 /// The bundle does not hold, names no source, or the folder is another.
 pub fn recheck_source(path: &Path, folder: &Path) -> Result<(), RecheckError> {
-    let disagrees = |why: String| RecheckError::Disagrees {
-        file: "events.jsonl",
-        why,
-    };
     let bundle = Bundle::open(path)?;
     derive(&bundle)?;
     let events = many("events.jsonl", bundle.events(), |e: &Event| e.seq)?;
@@ -132,18 +131,18 @@ pub fn recheck_source(path: &Path, folder: &Path) -> Result<(), RecheckError> {
         Happening::Source(source) => Some(source),
         _ => None,
     });
-    let verified =
-        verified.ok_or_else(|| disagrees("it names no source, because jurat did not start the app".to_owned()))?;
-    let found =
-        jurat_guard::app::source(folder).map_err(|e| disagrees(format!("{} cannot be read: {e}", folder.display())))?;
+    let verified = verified
+        .ok_or_else(|| RecheckError::Source("it names no source, because jurat did not start the app".to_owned()))?;
+    let found = jurat_guard::app::source(folder)
+        .map_err(|e| RecheckError::Source(format!("{} cannot be read: {e}", folder.display())))?;
     if found.cut || verified.cut {
-        return Err(disagrees(
+        return Err(RecheckError::Source(
             "the source is larger than what a digest is made of".to_owned(),
         ));
     }
     if found.tree != verified.tree {
         let (here, there) = (found.tree, verified.tree);
-        return Err(disagrees(format!(
+        return Err(RecheckError::Source(format!(
             "{} is {here}, and what was verified is {there}",
             folder.display()
         )));
