@@ -1,6 +1,5 @@
-//! Who listens at a port: sockets by their inode (proc_pid_net(5)), processes by their descriptors (proc_pid_fd(5)).
+//! Listeners by the tables of proc_pid_net(5).
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,9 +10,8 @@ const LISTEN: &str = "0A";
 /// Most readings of the table after the first.
 const READINGS: usize = 8;
 
-/// The listening sockets at `port`, seen from the network namespace of `pid`, or from our own; in order of inodes. None where
-/// the tables cannot be read. With `holders` a process is looked for that holds each, which reads much of /proc.
-pub fn listeners(pid: Option<i32>, port: u16, holders: bool) -> Option<Vec<ListenerSocket>> {
+/// The listeners at `port` in the network namespace of `pid`, or our own; in order of inodes.
+pub(super) fn listeners(pid: Option<i32>, port: u16) -> Option<Vec<ListenerSocket>> {
     // The table is no snapshot: while others open and close sockets, a row can be passed over or told twice. What two readings in a row
     // agree on stands; on a host that never rests, the last one.
     let mut sockets = read(pid, port)?;
@@ -24,9 +22,6 @@ pub fn listeners(pid: Option<i32>, port: u16, holders: bool) -> Option<Vec<Liste
         if agreed {
             break;
         }
-    }
-    if holders && !sockets.is_empty() {
-        hold(&mut sockets);
     }
     Some(sockets)
 }
@@ -72,51 +67,11 @@ fn ip(hex: &str) -> Option<IpAddr> {
     Some(IpAddr::V6(Ipv6Addr::from(bytes)))
 }
 
-/// Finds a process for each socket, where its descriptors can be read.
-fn hold(sockets: &mut [ListenerSocket]) {
-    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-    for (i, socket) in sockets.iter().enumerate() {
-        wanted.insert(format!("socket:[{}]", socket.inode), i);
-    }
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        for fd in fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten() {
-            let target = fs::read_link(fd.path()).unwrap_or_default();
-            if let Some(i) = target.to_str().and_then(|target| wanted.remove(target)) {
-                sockets[i].pid = Some(pid);
-            }
-        }
-        if wanted.is_empty() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::net::TcpListener;
-
     use super::*;
-
-    #[test]
-    fn a_listener_is_known_by_its_inode_and_process() {
-        let own = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = own.local_addr().unwrap();
-        let first = listeners(None, at.port(), true).unwrap();
-        assert_eq!(first.len(), 1);
-        assert_eq!(first[0].address, at.to_string());
-        assert_eq!(first[0].pid, Some(std::process::id()));
-        assert_eq!(listeners(None, at.port(), true).unwrap(), first, "it stays the same");
-        drop(own);
-        assert_eq!(listeners(None, at.port(), true).unwrap(), []);
-        let other = TcpListener::bind(at).unwrap();
-        let second = listeners(None, other.local_addr().unwrap().port(), false).unwrap();
-        assert_ne!(second[0].inode, first[0].inode, "another socket is another listener");
-    }
 
     #[test]
     fn rows_of_both_families_and_states() {
